@@ -1,0 +1,27 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+  name: "tidemark-benchmarks",
+  products: [
+    .executable(name: "tidemark-benchmark", targets: ["TidemarkBenchmark"])
+  ],
+  dependencies: [
+    .package(name: "tidemark", path: "..")
+  ],
+  targets: [
+    .target(name: "CBaseline", linkerSettings: [.linkedLibrary("lz4"), .linkedLibrary("xxhash"), .linkedLibrary("pthread")]),
+    .target(name: "BenchmarkSupport", swiftSettings: settings),
+    .executableTarget(name: "EmptyProcess", dependencies: ["CBaseline"], swiftSettings: settings),
+    .executableTarget(
+      name: "TidemarkBenchmark",
+      dependencies: ["BenchmarkSupport", "CBaseline", .product(name: "TidemarkLog", package: "tidemark")],
+      swiftSettings: settings),
+    .testTarget(name: "BenchmarkSupportTests", dependencies: ["BenchmarkSupport"], swiftSettings: settings),
+  ]
+)

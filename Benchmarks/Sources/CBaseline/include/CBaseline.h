@@ -1,0 +1,65 @@
+// The plain C that the engine is measured against, and the few system calls that the benchmark needs.
+// Functions return 0 or a positive value on success and -errno on failure, unless stated otherwise.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+// Appending
+
+/// Makes a file of `byteCount` zeros, written and synced, and returns its descriptor.
+int baseline_create_written_ahead(const char *path, uint64_t byteCount);
+/// Makes an empty file, which grows with each append, and returns its descriptor.
+int baseline_create_growing(const char *path);
+void baseline_close(int descriptor);
+
+/// Appends `count` times `byteCount` bytes at `*position`, each with one pwrite and one fdatasync. Goes back to the start of the
+/// file when the next record would end beyond `limit`. Stores how long each append took, in nanoseconds, unless `nanoseconds` is null.
+int baseline_append_synced(
+  int descriptor, uint64_t *position, uint64_t limit, size_t byteCount, size_t count, uint64_t *nanoseconds);
+
+/// Appends `batchCount` batches of `eventCount` events: fills a buffer with 48 bytes of fields and a copy of `dataByteCount` bytes for
+/// each, hashes the whole with XXH3-64 and writes it with one pwrite, without a sync.
+/// `data` holds a pointer to each event's data.
+int baseline_append_written(
+  int descriptor, uint64_t *position, size_t batchCount, size_t eventCount, const void *const *data, size_t dataByteCount);
+
+/// Makes a file of `byteCount` bytes in one go and syncs it: the least that writing an open segment out again can cost.
+/// Stores how long that took.
+int baseline_write_and_sync(const char *path, uint64_t byteCount, uint64_t *nanoseconds);
+
+// Replay
+
+/// What a replay adds up.
+struct baseline_replay {
+  uint64_t frameCount;
+  uint64_t eventCount;
+  uint64_t dataByteCount;
+  /// All events' times, added as unsigned numbers that wrap.
+  uint64_t timeSum;
+  uint64_t fileByteCount;
+};
+
+/// Reads every segment file of a log in 256 KiB chunks, verifies each frame's checksum, decompresses where needed, walks the records and
+/// adds up the user events. `directory` is the log's directory. Returns -EBADMSG for a frame that does not verify.
+int baseline_replay(const char *directory, struct baseline_replay *result);
+
+// System
+
+/// Monotonic nanoseconds.
+uint64_t baseline_now(void);
+/// Resident bytes of a process (VmRSS), or -errno. Process 0 is the caller.
+int64_t baseline_resident_byte_count(int process);
+/// Bytes written and flushes of a block device such as `loop0`, since the system started.
+int baseline_device_counters(const char *device, uint64_t *writtenByteCount, uint64_t *flushCount);
+/// Syncs the file system that holds a path.
+int baseline_sync_file_system(const char *path);
+/// Sums the sizes of the files in a directory whose names end in `suffix`. Returns -errno on failure.
+int64_t baseline_file_byte_count(const char *directory, const char *suffix);
+/// Removes a directory and all that is in it.
+int baseline_remove_tree(const char *path);
+/// Starts a program with its standard output on a pipe; `*output` is the pipe's reading end. Returns the process id.
+int baseline_spawn(const char *path, char *const arguments[], int *output);
+/// Ends a process with SIGKILL and waits until it is gone.
+int baseline_kill(int process);
+/// Runs `body(context, index)` in `threadCount` threads at once and waits for all of them.
+int baseline_run_threads(size_t threadCount, void (*body)(void *context, size_t index), void *context);

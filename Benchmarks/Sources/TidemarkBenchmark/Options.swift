@@ -1,0 +1,67 @@
+import BenchmarkSupport
+
+let cases: [(name: String, run: @Sendable (Bench) async throws -> [Measurement])] = [
+  ("append", measureAppend), ("batch", measureBatch), ("written", measureWritten), ("threads", measureThreads),
+  ("replay", measureReplay), ("sealing", measureSealing), ("device", measureDevice), ("opening", measureOpening),
+  ("memory", measureMemory), ("size", measureSize),
+]
+
+let help = """
+  usage: tidemark-benchmark --directory DIR [options]
+
+    --directory DIR           where to make files; on the file system to be measured
+    --device NAME             its block device, such as loop0, for bytes and flushes
+    --only NAME               one case: \(cases.map(\.name).joined(separator: ", "))
+    --quick                   smaller numbers, for a first look
+    --rounds N                rounds of each case, at least 10 (15)
+    --departures FILE         departures, one a line: id, type, subject, time, data, divided by tabs
+    --outbox-byte-count N     what they take in an outbox table of SQLite
+    --vacuumed-byte-count N   the same after VACUUM
+    --fact NAME=VALUE         a fact for the report; can be repeated
+    --json FILE, --markdown FILE  where to write the report
+
+  """
+
+struct Options {
+  var bench = Bench(directory: "")
+  var only: String?
+  var facts: [(name: String, value: String)] = []
+  var json: String?
+  var markdown: String?
+
+  init(_ arguments: [String]) throws {
+    var rest = arguments[...]
+    while let option = rest.popFirst() {
+      if option == "--quick" {
+        bench.isQuick = true
+        continue
+      }
+      guard let value = rest.popFirst() else { throw BenchmarkFailure(description: "\(option) is unknown or needs a value") }
+      switch option {
+      case "--directory": bench.directory = value
+      case "--device": bench.device = value
+      case "--only":
+        guard cases.contains(where: { $0.name == value }) else { throw BenchmarkFailure(description: "there is no case \(value)") }
+        only = value
+      case "--rounds":
+        guard let rounds = Int(value), rounds >= 10 else { throw BenchmarkFailure(description: "--rounds needs 10 or more") }
+        bench.rounds = rounds
+      case "--departures": bench.departures = value
+      case "--outbox-byte-count": bench.outboxByteCount = try byteCount(value, for: option)
+      case "--vacuumed-byte-count": bench.vacuumedByteCount = try byteCount(value, for: option)
+      case "--fact":
+        let parts = value.split(separator: "=", maxSplits: 1)
+        facts.append((String(parts.first ?? ""), String(parts.last ?? "")))
+      case "--json": json = value
+      case "--markdown": markdown = value
+      default: throw BenchmarkFailure(description: "there is no option \(option)")
+      }
+    }
+    if bench.directory.isEmpty { throw BenchmarkFailure(description: "--directory is missing") }
+  }
+}
+
+private func byteCount(_ text: String, for option: String) throws -> UInt64 {
+  guard let count = UInt64(text), count > 0 else { throw BenchmarkFailure(description: "\(option) needs a number of bytes") }
+  return count
+}

@@ -1,0 +1,35 @@
+// `tidemark-benchmark`: what the engine costs against plain C on the same disk, as ratios inside one run. `--help` tells the options.
+import BenchmarkSupport
+import CBaseline
+import Glibc
+
+private func run(_ options: Options) async throws {
+  var report = Report(environment: options.facts)
+  report.environment.append(("rounds", "\(options.bench.rounds)\(options.bench.isQuick ? ", quick" : "")"))
+  for (name, run) in cases where options.only == nil || options.only == name {
+    let start = baseline_now()
+    options.bench.progress(name)
+    do {
+      report.measurements += try await run(options.bench)
+    } catch let skipped as Skipped {
+      report.skipped.append((name, skipped.reason))
+    }
+    options.bench.progress("  \(decimal(Double(baseline_now() - start) / 1e9)) s")
+  }
+  if let path = options.json { try writeFile(report.json, to: path) }
+  if let path = options.markdown { try writeFile(report.markdown, to: path) }
+  write(report.markdown, to: 1)
+}
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+do {
+  switch (arguments.first, arguments.count) {
+  case ("child-append", 2): try childAppend(arguments[1])
+  case ("child-idle", 2): try childIdle(arguments[1])
+  case ("--help", _), (nil, _): write(help, to: 1)
+  default: try await run(Options(arguments))
+  }
+} catch {
+  write("tidemark-benchmark: \(error)\n", to: 2)
+  exit(2)
+}

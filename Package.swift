@@ -1,0 +1,33 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("InferIsolatedConformances"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableExperimentalFeature("Lifetimes"),
+]
+
+let package = Package(
+  name: "tidemark",
+  products: [
+    .library(name: "TidemarkLog", targets: ["TidemarkLog"]),
+    .executable(name: "tidemark", targets: ["TidemarkTool"]),
+  ],
+  targets: [
+    .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+    .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
+    .target(name: "CPlatform"),
+    .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: strict),
+    .target(name: "TidemarkText", swiftSettings: strict),
+    .executableTarget(name: "TidemarkTool", dependencies: ["TidemarkLog", "TidemarkText"], swiftSettings: strict),
+    .target(name: "TestSupport", dependencies: ["TidemarkLog"], path: "Tests/TestSupport", swiftSettings: strict),
+    .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: strict),
+    .testTarget(name: "TidemarkTextTests", dependencies: ["TidemarkText"], swiftSettings: strict),
+  ]
+)

@@ -1,0 +1,60 @@
+/// An event read from a log, to keep as long as you like.
+///
+/// Events that were read together share the bytes of the frame they came in; fields are decoded when they are asked for.
+///
+/// ```swift
+/// let event = try log.event(at: 41)
+/// print(event.type, event.subject ?? "-", event.time)
+/// ```
+public struct Event: Sendable {
+  let bytes: [UInt8]
+  let position: Int
+  let length: Int
+  public let offset: Offset
+  /// The opening of the log in which it was appended; nil if that is no longer known.
+  public let session: Session?
+
+  init(bytes: [UInt8], position: Int, length: Int, offset: Offset, session: Session?) {
+    self.bytes = bytes
+    self.position = position
+    self.length = length
+    self.offset = offset
+    self.session = session
+  }
+
+  /// The same event without a copy, for code that works on both forms.
+  public var view: EventView {
+    @_lifetime(borrow self) get {
+      EventView(record: bytes.rawSpan.slice(position, length), offset: offset)
+    }
+  }
+
+  public var kind: EventKind { view.kind }
+  /// Whether the engine or a module wrote it.
+  public var isControl: Bool { view.isControl }
+  public var id: EventID { view.id }
+  public var type: String { view.type }
+  public var subject: String? { view.subject }
+  public var actor: String? { view.actor }
+  /// The media type of the data.
+  public var contentType: String? { view.contentType }
+  /// The wall clock, as the device or the caller had it.
+  public var time: Timestamp { view.time }
+  /// Whether the caller stated the time.
+  public var isTimeFromCaller: Bool { view.isTimeFromCaller }
+  /// How many digits of the second's fraction were stated.
+  public var timeFractionDigits: Int { view.timeFractionDigits }
+  /// Nanoseconds since boot at appending, time asleep included.
+  public var elapsed: UInt64 { view.elapsed }
+  public var utcOffsetMinutes: Int16 { view.utcOffsetMinutes }
+  public var isClockSynchronized: Bool { view.isClockSynchronized }
+  /// Whether the wall clock was set between the previous event and this one.
+  public var isClockStepped: Bool { view.isClockStepped }
+  public var clockSource: ClockSource { view.clockSource }
+  /// Whether the next event belongs to the same batch.
+  public var continuesBatch: Bool { view.continuesBatch }
+  /// Throws ``LogError/Code/corrupt`` if they can't be taken apart.
+  public var extensions: [EventExtension] { get throws { try view.extensions } }
+  /// Opaque to the engine.
+  public var data: [UInt8] { view.data.array() }
+}

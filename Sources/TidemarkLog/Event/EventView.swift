@@ -1,0 +1,85 @@
+/// An event where it lies in a reader's buffer: no copy, valid until the reader moves on.
+///
+/// ```swift
+/// var cursor = try log.read()
+/// while let event = try cursor.next() {
+///   total += event.data.byteCount
+/// }
+/// ```
+public struct EventView: ~Escapable {
+  /// The record's bytes as stored.
+  package let record: RawSpan
+  public let offset: Offset
+
+  /// `record` must be exactly one record that ``Record/length(at:in:)`` has accepted.
+  @inline(__always) @_lifetime(copy record)
+  package init(record: RawSpan, offset: Offset) {
+    self.record = record
+    self.offset = offset
+  }
+
+  public var kind: EventKind { EventKind(rawValue: record.u8(4)) }
+  /// Whether the engine or a module wrote it.
+  public var isControl: Bool { record.u8(4) != 1 }
+  public var id: EventID { record.id(8) }
+  /// The wall clock, as the device or the caller had it.
+  public var time: Timestamp { Timestamp(nanoseconds: record.i64(24)) }
+  /// Whether the caller stated the time.
+  public var isTimeFromCaller: Bool { record.u8(5) & Record.timeFromCaller != 0 }
+  /// How many digits of the second's fraction were stated.
+  public var timeFractionDigits: Int { Int(record.u8(5) >> 4) }
+  /// Nanoseconds since boot at appending, time asleep included.
+  public var elapsed: UInt64 { record.u64(32) }
+  public var utcOffsetMinutes: Int16 { record.i16(40) }
+  public var isClockSynchronized: Bool { record.u8(6) & Record.clockIsSynchronized != 0 }
+  /// Whether the wall clock was set between the previous event and this one.
+  public var isClockStepped: Bool { record.u8(6) & Record.clockWasStepped != 0 }
+  public var clockSource: ClockSource { ClockSource(rawValue: record.u8(6) >> 4) ?? .unknown }
+  /// Whether the next event belongs to the same batch.
+  public var continuesBatch: Bool { record.u8(5) & Record.batchContinues != 0 }
+
+  public var type: String { typeBytes.text() }
+  public var subject: String? { subjectBytes.byteCount == 0 ? nil : subjectBytes.text() }
+  public var actor: String? { actorBytes.byteCount == 0 ? nil : actorBytes.text() }
+  /// The media type of the data.
+  public var contentType: String? { contentTypeBytes.byteCount == 0 ? nil : contentTypeBytes.text() }
+  /// Throws ``LogError/Code/corrupt`` if they can't be taken apart.
+  public var extensions: [EventExtension] {
+    get throws {
+      let bytes = extensionBytes
+      return bytes.byteCount == 0 ? [] : try EventExtension.decode(bytes)
+    }
+  }
+
+  private var typeLength: Int { Int(record.u8(7)) }
+  private var subjectLength: Int { Int(record.u16(44)) }
+  private var actorLength: Int { Int(record.u8(42)) }
+  private var contentTypeLength: Int { Int(record.u8(43)) }
+  private var extensionsStart: Int { Record.fixedLength + typeLength + subjectLength + actorLength + contentTypeLength }
+
+  /// UTF-8.
+  public var typeBytes: RawSpan { @_lifetime(copy self) get { record.slice(Record.fixedLength, typeLength) } }
+  /// UTF-8; empty if there is no subject.
+  public var subjectBytes: RawSpan { @_lifetime(copy self) get { record.slice(Record.fixedLength + typeLength, subjectLength) } }
+  /// UTF-8; empty if there is no actor.
+  public var actorBytes: RawSpan {
+    @_lifetime(copy self) get { record.slice(Record.fixedLength + typeLength + subjectLength, actorLength) }
+  }
+  /// UTF-8; empty if there is no content type.
+  public var contentTypeBytes: RawSpan {
+    @_lifetime(copy self) get { record.slice(Record.fixedLength + typeLength + subjectLength + actorLength, contentTypeLength) }
+  }
+  package var extensionBytes: RawSpan { @_lifetime(copy self) get { record.slice(extensionsStart, Int(record.u16(46))) } }
+  /// Opaque to the engine.
+  public var data: RawSpan {
+    @_lifetime(copy self) get {
+      let start = extensionsStart + Int(record.u16(46))
+      return record.slice(start, record.byteCount - start)
+    }
+  }
+
+  /// A copy that can be kept.
+  public func copy(session: Session? = nil) -> Event {
+    Event(bytes: record.array(), position: 0, length: record.byteCount, offset: offset, session: session)
+  }
+}

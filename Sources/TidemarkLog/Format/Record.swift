@@ -1,0 +1,87 @@
+/// Where the fields of a record stand.
+///
+/// ```
+///   0        4    5     6      7    8        24       32        40    42   43   44      46      48
+///   +--------+----+-----+------+----+--------+--------+---------+-----+----+----+-------+-------+------+---------+-------+---------+------------+------+
+///   | length |kind|flags|clock |type| id     | time   | elapsed | utc |act.|ct  |subject| ext.  | type | subject | actor | content | extensions | data |
+///   +--------+----+-----+------+----+--------+--------+---------+-----+----+----+-------+-------+------+---------+-------+---------+------------+------+
+/// ```
+package enum Record {
+  package static let fixedLength = 48
+  package static let lengthLimit = 16 << 20
+  static let subjectLimit = 1024
+
+  static let batchContinues: UInt8 = 1
+  static let timeFromCaller: UInt8 = 2
+  static let clockIsSynchronized: UInt8 = 1
+  static let clockWasStepped: UInt8 = 2
+
+  /// The length of the record at `position`, or nil if what stands there is none: one look at the fixed part bounds every field.
+  @inline(__always) static func length(at position: Int, in bytes: RawSpan) -> Int? {
+    guard bytes.byteCount - position >= fixedLength else { return nil }
+    let length = Int(bytes.u32(position))
+    let variable =
+      Int(bytes.u8(position + 7)) + Int(bytes.u8(position + 42)) + Int(bytes.u8(position + 43)) + Int(bytes.u16(position + 44))
+      + Int(bytes.u16(position + 46))
+    guard length >= fixedLength + variable, length <= bytes.byteCount - position else { return nil }
+    return length
+  }
+}
+
+/// What a record is. Kinds other than ``event`` are control events.
+public struct EventKind: RawRepresentable, Hashable, Sendable {
+  public let rawValue: UInt8
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// What a caller appended.
+  public static let event = EventKind(rawValue: 1)
+  /// Boot, clocks and program at an opening.
+  public static let session = EventKind(rawValue: 2)
+  /// Everything below the floor in it may be gone.
+  public static let trim = EventKind(rawValue: 3)
+  /// A server's countersigned checkpoint.
+  public static let receipt = EventKind(rawValue: 4)
+  public static let keyRotation = EventKind(rawValue: 5)
+  public static let erasure = EventKind(rawValue: 6)
+
+  /// Whether ``Log/stage(control:data:)`` takes it: 4 to 6, and 16 and up.
+  var canBeStaged: Bool { (4...6).contains(rawValue) || rawValue >= 16 }
+}
+
+/// What the engine adds to a record: identity, clocks, place in the batch.
+struct RecordStamp {
+  var kind: EventKind
+  var id: EventID
+  var reading: ClockReading
+  var wasStepped: Bool
+  var continuesBatch: Bool
+}
+
+extension Record {
+  /// The length that an event takes, or why it can't be stored.
+  static func length(of event: NewEvent, maximum: Int) throws(LogError) -> Int {
+    let type = event.type.utf8.count
+    let subject = event.subject?.utf8.count ?? 0
+    let actor = event.actor?.utf8.count ?? 0
+    let contentType = event.contentType?.utf8.count ?? 0
+    if type == 0 { throw LogError(.invalidEvent, "an event has no type", advice: "name what kind of fact it is") }
+    if type > 255 { throw tooLong("type", type, 255) }
+    if subject > subjectLimit { throw tooLong("subject", subject, subjectLimit) }
+    if actor > 255 { throw tooLong("actor", actor, 255) }
+    if contentType > 255 { throw tooLong("content type", contentType, 255) }
+    let extensions = event.extensions.isEmpty ? 0 : try EventExtension.encodedLength(event.extensions)
+    let length = fixedLength + type + subject + actor + contentType + extensions + event.data.count
+    if length > min(maximum, lengthLimit) {
+      throw LogError(
+        .tooLarge, "an event is too large", why: "it takes \(length) bytes, the limit is \(min(maximum, lengthLimit))",
+        advice: "store bulk data as an attachment, or raise maximumEventByteCount (at most 16 MiB)")
+    }
+    return length
+  }
+
+  private static func tooLong(_ what: String, _ count: Int, _ limit: Int) -> LogError {
+    LogError(
+      .stringTooLong, "the \(what) of an event is too long", why: "it takes \(count) bytes of UTF-8, the limit is \(limit)",
+      advice: "shorten it, or move it into the data")
+  }
+}

@@ -1,0 +1,268 @@
+/// Walks events in offset order without copying them.
+///
+/// Each event lies in the cursor's buffer until the next call: copy what you keep. Checksums are verified frame by frame.
+///
+/// ```swift
+/// var cursor = try log.read()
+/// var total = 0
+/// while let event = try cursor.next() {
+///   total += event.data.byteCount
+/// }
+/// ```
+public struct Cursor: ~Copyable {
+  private let core: LogCore
+  private let query: Query
+  /// The offset of the next event to look at.
+  private var offset: Offset
+  private var end: Offset
+  private let isBounded: Bool
+  private var place: ReadPlace?
+  private var reader: FrameReader
+  private var record = 0
+  private var recordsEnd = 0
+  /// The offset of the record at `record`.
+  private var recordOffset: Offset = 0
+  private let filters: Bool
+  private var currentSession: Session?
+
+  /// Damaged ranges that were passed over so far, with ``Query/DamageHandling/skip``.
+  public private(set) var gaps: [Finding] = []
+
+  init(_ core: LogCore, _ query: Query) throws(LogError) {
+    let range = try Self.range(core, query)
+    self.core = core
+    self.query = query
+    offset = range.lowerBound
+    end = range.upperBound
+    isBounded = query.offsets.map { $0.upperBound != .max } ?? false
+    filters = !query.includesControlEvents || query.times != nil
+    reader = FrameReader.empty
+  }
+
+  /// What the query asks for, checked against what is there.
+  private static func range(_ core: LogCore, _ query: Query) throws(LogError) -> Range<Offset> {
+    try core.flushForReading()
+    let (first, published) = core.lock.withLock { (core.firstOffset, core.published) }
+    guard let range = query.offsets else { return first..<max(first, published) }
+    if range.upperBound > published && range.upperBound != .max {
+      throw LogError(
+        .offsetOutOfRange, "there are no events up to offset \(range.upperBound)", offsets: published..<range.upperBound,
+        why: "the log ends at offset \(published)", advice: "read up to that, or follow the log")
+    }
+    if range.lowerBound < first && !range.isEmpty { throw LogCore.trimmed(range.lowerBound, first: first) }
+    return range.lowerBound..<max(range.lowerBound, min(range.upperBound, published))
+  }
+
+  /// The session of the event that ``next()`` gave last.
+  public var session: Session? { currentSession }
+
+  /// How far reading has come: the offset after the last event that was looked at.
+  public var position: Offset { record < recordsEnd ? recordOffset : offset }
+
+  /// The next event, or nil at the end of the range. Throws ``LogError/Code/corrupt`` at a damaged range; called again, it goes on behind it.
+  @_lifetime(&self)
+  public mutating func next() throws -> EventView? {
+    while true {
+      while record < recordsEnd {
+        let start = record
+        let at = recordOffset
+        guard let length = Record.length(at: start, in: reader.payload) else { throw malformed() }
+        record += length
+        recordOffset += 1
+        if at < offset { continue }
+        if at >= end {
+          record = recordsEnd
+          offset = end
+          return nil
+        }
+        if filters && isHidden(start, length) { continue }
+        return EventView(record: reader.payload.slice(start, length), offset: at)
+      }
+      guard try nextFrame() else { return nil }
+    }
+  }
+
+  private mutating func malformed() -> LogError {
+    record = recordsEnd
+    return LogError(.corrupt, "a record is malformed", file: place?.access.file.path, offsets: recordOffset..<(recordOffset + 1), advice: "run verify")
+  }
+
+  private mutating func isHidden(_ start: Int, _ length: Int) -> Bool {
+    let kind = reader.payload.u8(start + 4)
+    if kind != 1 {
+      if kind == EventKind.session.rawValue {
+        currentSession = Session(EventView(record: reader.payload.slice(start, length), offset: 0).data)
+      }
+      return !query.includesControlEvents || query.times != nil
+    }
+    guard let times = query.times else { return false }
+    let time = Timestamp(nanoseconds: reader.payload.i64(start + 24))
+    return !times.contains(time)
+  }
+
+  /// Brings the next frame of events up. False at the end of the range.
+  private mutating func nextFrame() throws(LogError) -> Bool {
+    if recordsEnd > 0 {
+      offset = max(offset, recordOffset)
+      record = 0
+      recordsEnd = 0
+    }
+    while offset < end {
+      if let place, offset < place.end {
+        if try frame(in: place) { return true }
+      } else {
+        do throws(LogError) { try enter() } catch { try pass(error, otherwise: nil) }
+      }
+    }
+    return false
+  }
+
+  /// Opens the segment that holds the next offset.
+  private mutating func enter() throws(LogError) {
+    let next = try core.place(for: offset)
+    if next.access.damagedIndex { core.noteDamagedIndex(next.access.name) }
+    place = next
+    reader = FrameReader(next.access.file, seed: next.access.seed, from: next.position, limit: next.limit)
+    currentSession = next.session(for: offset)
+  }
+
+  /// True if a frame with events from ``offset`` on was brought up; false if looking must go on.
+  private mutating func frame(in place: ReadPlace) throws(LogError) -> Bool {
+    if let times = query.times, skipsByTime(place, times) { return false }
+    let step = try reader.next()
+    switch step {
+    case .frame(let frame, let at):
+      if frame.count == 0 || frame.end <= offset {
+        if frame.kind == FrameHeader.Kind.events.rawValue && frame.count > 0 && place.access.frames == nil { noteSessions() }
+        return false
+      }
+      guard frame.base <= offset else {
+        let error = core.damaged(offset..<frame.base, at, "a frame for other offsets stands here", place)
+        reader.seek(to: at)
+        try pass(error, otherwise: frame.base)
+        return false
+      }
+      if frame.kind == FrameHeader.Kind.gap.rawValue {
+        try pass(core.damaged(frame.base..<frame.end, at, "lost earlier: \(reader.payload.text())", place), otherwise: frame.end)
+        return false
+      }
+      guard frame.kind == FrameHeader.Kind.events.rawValue, reader.decode() else {
+        try pass(core.damaged(offset..<frame.end, at, "a frame can't be decompressed", place), otherwise: frame.end)
+        return false
+      }
+      record = 0
+      recordsEnd = reader.payload.byteCount
+      recordOffset = frame.base
+      return true
+    case .bad(let at, let why), .unsupported(let at, let why): try skipDamage(at, why, place)
+    case .end(let at): try skipDamage(at, "the segment ends before this offset", place)
+    }
+    return false
+  }
+
+  /// Passes over frames whose time range lies outside, where the index tells.
+  private mutating func skipsByTime(_ place: ReadPlace, _ times: ClosedRange<Timestamp>) -> Bool {
+    guard let frames = place.access.frames, let index = frames.firstIndexHolding(offset) else { return false }
+    let frame = frames[index]
+    guard frame.times.high < times.lowerBound || frame.times.low > times.upperBound else {
+      reader.seek(to: frame.position)
+      return false
+    }
+    if index + 1 < frames.count {
+      offset = max(offset, frames[index + 1].base)
+      reader.seek(to: frames[index + 1].position)
+    } else {
+      offset = place.end
+    }
+    return true
+  }
+
+  /// Frames that are passed over on the way to the first event may begin a session.
+  private mutating func noteSessions() {
+    guard reader.decode() else { return }
+    var at = 0
+    while let length = Record.length(at: at, in: reader.payload) {
+      if reader.payload.u8(at + 4) == EventKind.session.rawValue {
+        currentSession = Session(EventView(record: reader.payload.slice(at, length), offset: 0).data)
+      }
+      at += length
+    }
+  }
+
+  private mutating func skipDamage(_ at: UInt64, _ why: String, _ place: ReadPlace) throws(LogError) {
+    let found = try reader.search(from: at + 8)
+    if let found, found.header.base >= offset, found.header.base < place.end {
+      reader.seek(to: found.at)
+      try pass(core.damaged(offset..<max(found.header.base, offset), at, why, place), otherwise: found.header.base)
+    } else {
+      try pass(core.damaged(offset..<place.end, at, why, place), otherwise: place.end)
+    }
+  }
+
+  /// Goes on behind a damaged range: quietly or by throwing, as the query says. Other errors are thrown as they are.
+  private mutating func pass(_ error: LogError, otherwise next: Offset?) throws(LogError) {
+    guard error.code == .corrupt else { throw error }
+    let bound = min(max(next ?? core.nextReadable(after: offset), offset), end)
+    let range = offset..<bound
+    let isEmpty = range.isEmpty && next != nil
+    offset = bound
+    if next == nil { place = nil }
+    if isEmpty { return }
+    if query.onDamage == .skip || core.options.onCorruption == .salvage {
+      gaps.append(
+        Finding(.damagedFrame, file: error.file.map(core.directory.relative), position: error.position, offsets: range, error.why.isEmpty ? error.what : error.why))
+      return
+    }
+    var told = error
+    told.offsets = range
+    throw told
+  }
+
+  /// Takes in what was published since; for following a log. False if there is nothing new.
+  mutating func extend() throws(LogError) -> Bool {
+    guard !isBounded else { return false }
+    let published = core.lock.withLock { core.published }
+    guard published > end else { return false }
+    end = published
+    if let known = place, known.access.limit == nil {
+      // The newest segment has grown, or is no longer the newest.
+      let fresh = try core.place(for: min(offset, published - 1))
+      if fresh.access.name == known.access.name {
+        place?.end = fresh.end
+        reader.extend(limit: fresh.limit)
+      } else if offset >= known.end {
+        place = nil
+      }
+    }
+    return true
+  }
+
+  /// Copies up to `count` events out, which share the bytes of their frames. Empty at the end.
+  mutating func copyNext(_ count: Int) throws -> [Event] {
+    var events: [Event] = []
+    while events.isEmpty {
+      if record >= recordsEnd {
+        guard try nextFrame() else { return events }
+      }
+      let bytes = reader.payload.array()
+      while record < recordsEnd && events.count < count {
+        let start = record
+        let at = recordOffset
+        guard let length = Record.length(at: start, in: bytes.rawSpan) else { throw malformed() }
+        record += length
+        recordOffset += 1
+        if at < offset { continue }
+        if at >= end {
+          record = recordsEnd
+          offset = end
+          return events
+        }
+        if bytes[start + 4] != 1 || query.times != nil {
+          if isHidden(start, length) && filters { continue }
+        }
+        events.append(Event(bytes: bytes, position: start, length: length, offset: at, session: currentSession))
+      }
+    }
+    return events
+  }
+}

@@ -1,0 +1,186 @@
+/// An append-only log of events in one directory: one writer, any number of readers.
+///
+/// ```swift
+/// try Log.create(at: "captures")
+/// let log = try Log.open(at: "captures")
+/// let appended = try log.append(NewEvent(type: "scan", subject: "gate-7"))
+/// print(appended.offset)
+/// try log.close()
+/// ```
+///
+/// All methods may be called from any thread or task. Those that throw, throw a ``LogError``.
+public final class Log: Sendable {
+  let core: LogCore
+
+  private init(_ core: LogCore) { self.core = core }
+
+  // MARK: Opening
+
+  /// Makes a log. The directory is made if it is not there; one above it must exist.
+  ///
+  /// Throws ``LogError/Code/alreadyExists``, ``LogError/Code/notADirectory``, and errors of the file system.
+  ///
+  /// ```swift
+  /// let identity = try Log.create(at: "captures")
+  /// ```
+  @discardableResult
+  public static func create(at path: String, options: LogOptions = LogOptions()) throws -> LogIdentity {
+    try create(at: path, options: options, environment: environment(options))
+  }
+
+  /// Opens a log for writing: takes the lock, recovers what a crash left, and is ready for the first append.
+  ///
+  /// Throws ``LogError/Code/locked`` if somebody else writes to it, ``LogError/Code/notALog``, ``LogError/Code/unsupportedVersion``,
+  /// with the policy ``CorruptionPolicy/refuse`` also ``LogError/Code/corrupt``, and errors of the file system.
+  ///
+  /// ```swift
+  /// let log = try Log.open(at: "captures")
+  /// ```
+  public static func open(at path: String, options: LogOptions = LogOptions()) throws -> Log {
+    try open(at: path, options: options, environment: environment(options))
+  }
+
+  /// Opens a log for reading only, beside a writer in this or another process, or without one. Takes no lock and writes nothing.
+  ///
+  /// Throws ``LogError/Code/notALog``, ``LogError/Code/unsupportedVersion``, with the policy ``CorruptionPolicy/refuse`` also ``LogError/Code/corrupt``,
+  /// and errors of the file system.
+  ///
+  /// ```swift
+  /// let log = try Log.openForReading(at: "captures")
+  /// ```
+  public static func openForReading(at path: String, options: LogOptions = LogOptions()) throws -> Log {
+    try openForReading(at: path, options: options, environment: environment(options))
+  }
+
+  private static func environment(_ options: LogOptions) -> Environment {
+    Environment(fileSystem: POSIXFileSystem(), clock: options.clock, random: SystemRandom())
+  }
+
+  @discardableResult
+  package static func create(at path: String, options: LogOptions, environment: Environment) throws -> LogIdentity {
+    try LogCore.create(path, options, environment)
+  }
+
+  package static func open(at path: String, options: LogOptions, environment: Environment) throws -> Log {
+    Log(try LogCore.openForWriting(path, options, environment))
+  }
+
+  package static func openForReading(at path: String, options: LogOptions, environment: Environment) throws -> Log {
+    Log(try LogCore.openForReading(path, options, environment))
+  }
+
+  // MARK: What it is
+
+  /// The directory, as it was given.
+  public var path: String { core.directory.path }
+  public var identity: LogIdentity { core.lock.withLock { core.identity } }
+  /// What opening found and did.
+  public var recoveryReport: RecoveryReport { core.lock.withLock { core.report } }
+  /// The offset of the next event. In a log opened for reading, as far as was looked: see ``refresh()``.
+  public var size: Offset { core.lock.withLock { core.published } }
+  /// All events below it survive a power cut.
+  public var durable: Offset { core.lock.withLock { core.durable } }
+  /// The first offset that is kept.
+  public var first: Offset { core.lock.withLock { core.firstOffset } }
+  /// Figures. Throws errors of the file system.
+  public func statistics() throws -> LogStatistics { try core.statistics() }
+
+  /// Looks whether a writer in another process has published more, and returns the new ``size``. Throws errors of the file system.
+  @discardableResult
+  public func refresh() throws -> Offset {
+    if !core.isWriter { try core.refresh() }
+    return size
+  }
+
+  // MARK: Maintenance
+
+  /// Makes everything acknowledged so far durable. Throws ``LogError/Code/outcomeUnknown`` if the disk refuses; nothing acknowledged is forgotten, the next append writes it again.
+  public func sync() throws {
+    try core.resumeIfSuspended()
+    try core.sync()
+  }
+
+  /// Makes sure that a frame on the disk names the durable offset, and returns it. Call it before an offset leaves the device. Throws as ``sync()`` does.
+  @discardableResult
+  public func recordDurable() throws -> Offset {
+    try core.resumeIfSuspended()
+    return try core.recordDurable()
+  }
+
+  /// Keeps an opaque control record for the next commit, where it stands before the caller's events. Alone it causes no commit and no sync; it is lost if the process ends before.
+  ///
+  /// - Parameter kind: ``EventKind/receipt``, ``EventKind/keyRotation``, ``EventKind/erasure``, or 16 to 255.
+  ///
+  /// Throws ``LogError/Code/invalidEvent`` for other kinds, ``LogError/Code/tooLarge``.
+  ///
+  /// ```swift
+  /// try log.stage(control: .receipt, data: receipt)
+  /// ```
+  public func stage(control kind: EventKind, data: [UInt8]) throws { try core.stage(StagedControl(kind: kind, data: data)) }
+
+  /// Begins a new segment, unless the newest is empty. Throws errors of the file system.
+  public func roll() throws {
+    try core.resumeIfSuspended()
+    try core.roll()
+  }
+
+  /// Begins a new segment and seals all others now, at full speed. Throws errors of the file system.
+  public func seal() throws {
+    try roll()
+    try core.waitForSealing()
+  }
+
+  /// Seals all segments that are full, at full speed. Throws errors of the file system.
+  public func waitForSealing() throws { try core.waitForSealing() }
+
+  /// Removes whole segments below `floor`, oldest first, after an event that says so is durable. Returns the first offset that is kept.
+  ///
+  /// Never more than asked for, often less: the segment that holds `floor` stays. Throws ``LogError/Code/offsetOutOfRange`` beyond the end, and errors of the file system.
+  ///
+  /// ```swift
+  /// let first = try log.trim(below: settled)
+  /// ```
+  @discardableResult
+  public func trim(below floor: Offset) throws -> Offset { try core.trim(below: floor) }
+
+  /// Checks every byte on the disk. Reads only; appends may go on meanwhile.
+  ///
+  /// - Parameter progress: told after each segment; returning false stops the work.
+  ///
+  /// Throws ``LogError/Code/unsupportedVersion`` and errors of the file system; damage is not an error but a finding.
+  public func verify(progress: ((Progress) -> Bool)? = nil) throws -> VerificationReport {
+    try Verification.run(core.directory, core.files, durableFloor: core.options.durableFloor, progress: progress)
+  }
+
+  /// Checks every byte of a log that need not be open. See ``verify(progress:)``.
+  public static func verify(at path: String, options: LogOptions = LogOptions(), progress: ((Progress) -> Bool)? = nil) throws -> VerificationReport {
+    try Verification.run(LogDirectory(path: path), POSIXFileSystem(), durableFloor: options.durableFloor, progress: progress)
+  }
+
+  package static func verify(at path: String, options: LogOptions, environment: Environment) throws -> VerificationReport {
+    try Verification.run(LogDirectory(path: path), environment.fileSystem, durableFloor: options.durableFloor, progress: nil)
+  }
+
+  /// Copies what can be read of a damaged log into a new one, at the same offsets. The old one is only read.
+  ///
+  /// Throws ``LogError/Code/alreadyExists``, and errors of the file system.
+  ///
+  /// ```swift
+  /// let report = try Log.salvage(from: "captures", to: "captures-salvaged")
+  /// ```
+  public static func salvage(from path: String, to newPath: String, progress: ((Progress) -> Bool)? = nil) throws -> SalvageReport {
+    try Salvage.run(path, to: newPath, environment(LogOptions()), progress: progress)
+  }
+
+  package static func salvage(from path: String, to newPath: String, environment: Environment) throws -> SalvageReport {
+    try Salvage.run(path, to: newPath, environment, progress: nil)
+  }
+
+  /// Syncs, and gives up the lock and all descriptors, as a phone's app does when it goes to the background. The next append takes them again.
+  ///
+  /// Throws as ``sync()`` does; the lock is given up all the same.
+  public func suspend() throws { try core.suspend() }
+
+  /// Syncs and closes in good order. Closing twice is harmless. A log that is let go without it loses nothing that was acknowledged at its level of durability.
+  public func close() throws { try core.close() }
+}

@@ -1,0 +1,241 @@
+/// What became of an appended event.
+public struct Appended: Sendable, Equatable {
+  public let offset: Offset
+  public let id: EventID
+  /// Whether the log had the event already: same id, same content. `offset` is then that of the first time.
+  public let isDuplicate: Bool
+}
+
+extension LogCore {
+  /// A batch that was taken in, with offsets still counted from the beginning of its frame.
+  struct Admitted {
+    var answers: [Appended]
+    var ticket: CommitTicket
+
+    /// The final answers, once the frame's base offset is known.
+    func answers(base: Offset) -> [Appended] {
+      answers.map { $0.isDuplicate ? $0 : Appended(offset: base + $0.offset, id: $0.id, isDuplicate: false) }
+    }
+  }
+
+  enum Admission {
+    /// Nothing new in it.
+    case answered([Appended])
+    /// Gathered for the next frame.
+    case gathered(Admitted)
+    /// Acknowledged in memory.
+    case buffered([Appended])
+    /// An id of it belongs to an event that is being committed: ask again when that has ended.
+    case later(CommitTicket)
+  }
+
+  // MARK: Taking a batch in. With the lock held.
+
+  func admit(_ events: [NewEvent], expecting size: Offset?, _ level: Durability) throws(LogError) -> Admission {
+    try checkWritable()
+    let lengths = try lengths(of: events)
+    if let size, projectedUserEnd > size { throw unexpected(size) }
+    let hasIDs = events.contains { $0.id != nil }
+    var plan = Plan()
+    if hasIDs {
+      if let ticket = try plan.fill(events, self) { return .later(ticket) }
+      if plan.newCount == 0 { return .answered(plan.answers) }
+    }
+    let staysInMemory = level == .buffered && !turn.isTaken && gathering.isEmpty && remains == nil
+    let reading = environment.clock.now()
+    var answers: [Appended]
+    if staysInMemory {
+      answers = encode(events, lengths, plan, reading, level, into: &unwritten)
+      answers = answers.map { $0.isDuplicate ? $0 : Appended(offset: published + $0.offset, id: $0.id, isDuplicate: false) }
+      return .buffered(answers)
+    }
+    answers = encode(events, lengths, plan, reading, level, into: &gathering)
+    return .gathered(Admitted(answers: answers, ticket: gathering.ticket))
+  }
+
+  func checkWritable() throws(LogError) {
+    if isClosed { throw LogError(.closed, "the log is closed", file: directory.path, advice: "open it again") }
+    if !isWriter { throw LogError(.readOnly, "the log was opened for reading", file: directory.path, advice: "open it for writing") }
+  }
+
+  private func lengths(of events: [NewEvent]) throws(LogError) -> [Int] {
+    if events.isEmpty { throw LogError(.invalidEvent, "a batch has no events", advice: "append at least one") }
+    var total = 0
+    var lengths: [Int] = []
+    lengths.reserveCapacity(events.count)
+    for event in events {
+      let length = try Record.length(of: event, maximum: options.maximumEventByteCount)
+      total += length
+      lengths.append(length)
+    }
+    if total > options.maximumBatchByteCount && events.count > 1 {
+      throw LogError(
+        .tooLarge, "a batch is too large", why: "its \(events.count) events take \(total) bytes, the limit is \(options.maximumBatchByteCount)",
+        advice: "split it, or raise maximumBatchByteCount (at most 64 MiB)")
+    }
+    return lengths
+  }
+
+  /// The offset after the last user event, if everything under way succeeds.
+  private var projectedUserEnd: Offset {
+    if gathering.userEnd > 0 { return published + UInt64(unwritten.count) + UInt64(inFlight.count) + UInt64(gathering.userEnd) }
+    if inFlight.userEnd > 0 { return published + UInt64(inFlight.userEnd) }
+    if unwritten.userEnd > 0 { return published + UInt64(unwritten.userEnd) }
+    return userEnd
+  }
+
+  private func unexpected(_ size: Offset) -> LogError {
+    LogError(
+      .unexpectedSize, "the log has grown", offsets: size..<projectedUserEnd, why: "size \(size) was expected, but there are events up to \(projectedUserEnd)",
+      advice: "read what is new and decide again")
+  }
+
+  // MARK: Repeats
+
+  /// Which events of a batch are new, and where the others are already.
+  struct Plan {
+    /// By index in the batch: where it is already. Empty if no event has an id.
+    private var known: [Int: Offset] = [:]
+    /// By index in the batch: the index of the same event earlier in the batch.
+    private var repeats: [Int: Int] = [:]
+    private(set) var newCount = 0
+    private(set) var answers: [Appended] = []
+
+    func isNew(_ index: Int) -> Bool { known[index] == nil && repeats[index] == nil }
+    func offset(_ index: Int) -> Offset? { known[index] }
+    func earlier(_ index: Int) -> Int? { repeats[index] }
+
+    /// Looks every id up. Returns the ticket to wait for if one is being committed.
+    mutating func fill(_ events: [NewEvent], _ core: LogCore) throws(LogError) -> CommitTicket? {
+      var seen: [EventID: Int] = [:]
+      for (index, event) in events.enumerated() {
+        guard let id = event.id else {
+          newCount += 1
+          continue
+        }
+        if core.pendingIDs.contains(id) { return core.inFlight.ticket ?? core.gathering.ticket }
+        if let first = seen[id] {
+          try core.checkSame(event, events[first], id)
+          repeats[index] = first
+        } else if let found = try core.find(id) {
+          try core.checkSame(event, found)
+          known[index] = found.offset
+          answers.append(Appended(offset: found.offset, id: id, isDuplicate: true))
+        } else {
+          newCount += 1
+        }
+        seen[id] = seen[id] ?? index
+      }
+      if newCount == 0 && answers.count < events.count {
+        answers = events.indices.map { index in
+          Appended(offset: known[repeats[index] ?? index] ?? 0, id: events[index].id ?? .zero, isDuplicate: true)
+        }
+      }
+      return nil
+    }
+  }
+
+  fileprivate func checkSame(_ event: NewEvent, _ found: Event) throws(LogError) {
+    let stored = ContentDigest.content(of: found.view)
+    let offered = content(of: event)
+    if stored != offered { throw conflict(found.id, stored, offered, "event \(found.offset)") }
+  }
+
+  fileprivate func checkSame(_ event: NewEvent, _ other: NewEvent, _ id: EventID) throws(LogError) {
+    let first = content(of: other)
+    let second = content(of: event)
+    if first != second { throw conflict(id, first, second, "an earlier event of the batch") }
+  }
+
+  private func conflict(_ id: EventID, _ stored: [UInt8], _ offered: [UInt8], _ holder: String) -> LogError {
+    let digest = options.contentDigest.kind == identity.contentDigestKind ? options.contentDigest : .xxh3
+    return LogError(
+      .conflict, "id \(id) was used for another event", why: "\(holder) has digest \(digest.text(stored)), the new one \(digest.text(offered))",
+      advice: "the first stays; give the new one an id of its own, or append a correction that supersedes it")
+  }
+
+  private func content(of event: NewEvent) -> [UInt8] {
+    let length = (try? Record.length(of: event, maximum: Record.lengthLimit)) ?? 0
+    var buffer = FrameBuffer(capacity: length + FrameHeader.byteCount + 8)
+    let reading = ClockReading(time: Timestamp(nanoseconds: 0), elapsed: 0)
+    buffer.append(event, RecordStamp(kind: .event, id: .zero, reading: reading, wasStepped: false, continuesBatch: false), length: length)
+    return ContentDigest.content(of: EventView(record: buffer.records, offset: 0))
+  }
+
+  // MARK: Encoding. With the lock held.
+
+  private func encode(
+    _ events: [NewEvent], _ lengths: [Int], _ plan: Plan, _ reading: ClockReading, _ level: Durability, into target: inout Gathering
+  ) -> [Appended] {
+    let wasStepped = isStepped(reading)
+    lastReading = reading
+    lastAppend = reading.elapsed
+    if target.isEmpty { begin(&target, reading) }
+    var answers: [Appended] = []
+    answers.reserveCapacity(events.count)
+    var left = plan.newCount == 0 ? events.count : plan.newCount
+    let everythingIsNew = left == events.count
+    for index in events.indices {
+      if !everythingIsNew, let offset = plan.offset(index) {
+        answers.append(Appended(offset: offset, id: events[index].id ?? .zero, isDuplicate: true))
+        continue
+      }
+      if !everythingIsNew, let earlier = plan.earlier(index) {
+        answers.append(answers[earlier])
+        continue
+      }
+      left -= 1
+      let given = events[index].id
+      let id = given ?? ids.next(reading.time, environment.random)
+      if let given {
+        target.ids.append(given)
+        pendingIDs.insert(given)
+      }
+      let stamp = RecordStamp(kind: .event, id: id, reading: reading, wasStepped: wasStepped && answers.isEmpty, continuesBatch: left > 0)
+      answers.append(Appended(offset: UInt64(target.count), id: id, isDuplicate: false))
+      target.buffer.append(events[index], stamp, length: lengths[index])
+      target.didAdd(isUser: true)
+    }
+    target.didAddCaller(level)
+    return answers
+  }
+
+  /// The first records of a frame: the session if it is new, and what modules have staged.
+  private func begin(_ target: inout Gathering, _ reading: ClockReading) {
+    if needsSession {
+      let session = makeSession(reading)
+      self.session = session
+      needsSession = false
+      target.holdsSession = true
+      addControl(StagedControl(kind: .session, data: session.encode()), reading, to: &target)
+    }
+    for control in staged { addControl(control, reading, to: &target) }
+    target.staged = staged
+    staged.removeAll()
+  }
+
+  func addControl(_ control: StagedControl, _ reading: ClockReading, to target: inout Gathering) {
+    let event = NewEvent(type: "", data: control.data)
+    let stamp = RecordStamp(
+      kind: control.kind, id: ids.next(reading.time, environment.random), reading: reading, wasStepped: false, continuesBatch: false)
+    target.buffer.append(event, stamp, length: Record.fixedLength + control.data.count)
+    target.didAdd(isUser: false)
+  }
+
+  private func makeSession(_ reading: ClockReading) -> Session {
+    Session(
+      bootID: environment.clock.bootID, start: reading.time, startElapsed: reading.elapsed, incarnation: incarnation, program: options.program,
+      timeZoneName: environment.clock.timeZoneName, deviceIdentifier: options.deviceIdentifier)
+  }
+
+  /// Whether the wall clock was set since the last event: on one boot it runs with the boot-time clock but for slewing.
+  ///
+  /// ntpd slews at most 500 parts in a million, and steps above 128 milliseconds: more than both together is a step.
+  private func isStepped(_ reading: ClockReading) -> Bool {
+    guard let last = lastReading else { return false }
+    let wall = reading.time.nanoseconds &- last.time.nanoseconds
+    let elapsed = Int64(bitPattern: reading.elapsed &- last.elapsed)
+    let difference = wall &- elapsed
+    return difference.magnitude > 128_000_000 + elapsed.magnitude / 2000
+  }
+}

@@ -1,0 +1,400 @@
+internal import CPlatform
+
+extension LogCore {
+  static let frameCapacity = 64 << 10
+
+  // MARK: Appending, for callers that may block
+
+  func append(_ events: [NewEvent], expecting size: Offset?, _ level: Durability?) throws(LogError) -> [Appended] {
+    let level = max(options.durability, level ?? .buffered)
+    while true {
+      try resumeIfSuspended()
+      lock.lock()
+      let admission: Admission
+      do throws(LogError) { admission = try admit(events, expecting: size, level) } catch {
+        lock.unlock()
+        throw error
+      }
+      switch admission {
+      case .answered(let answers):
+        lock.unlock()
+        try makeSure(answers, level)
+        return answers
+      case .buffered(let answers):
+        let isFull = unwritten.buffer.recordByteCount >= Self.frameCapacity
+        noteDirty()
+        lock.unlock()
+        if isFull { try write() }
+        return answers
+      case .later(let ticket):
+        ticket.hasWaiters = true
+        lock.unlock()
+        if options.durability == .buffered { try write() } else { ticket.wait() }
+      case .gathered(let admitted):
+        switch turn.didGather(canCommit: true) {
+        case .commit:
+          runTurn()
+        case .wait, .handOver, .rest, .wakeOthers:
+          admitted.ticket.hasWaiters = true
+          lock.unlock()
+          admitted.ticket.wait()
+        }
+        return admitted.answers(base: try admitted.ticket.base())
+      }
+    }
+  }
+
+  /// A repeated event must be as safe as a new one before it is acknowledged again.
+  private func makeSure(_ answers: [Appended], _ level: Durability) throws(LogError) {
+    guard level == .synced, let last = answers.map(\.offset).max() else { return }
+    if lock.withLock({ last >= durable }) { try sync() }
+  }
+
+  // MARK: Appending, for callers that must not block
+
+  func append(_ events: [NewEvent], expecting size: Offset?, _ level: Durability?) async throws(LogError) -> [Appended] {
+    let level = max(options.durability, level ?? .buffered)
+    while true {
+      try resumeIfSuspended()
+      switch try admitAsync(events, expecting: size, level) {
+      case .answered(let answers):
+        try makeSure(answers, level)
+        return answers
+      case .buffered(let answers): return answers
+      case .later(let ticket):
+        if options.durability == .buffered { try write() } else { await wait(for: ticket) }
+      case .gathered(let admitted):
+        await wait(for: admitted.ticket)
+        return admitted.answers(base: try admitted.ticket.base())
+      }
+    }
+  }
+
+  private func admitAsync(_ events: [NewEvent], expecting size: Offset?, _ level: Durability) throws(LogError) -> Admission {
+    try lock.withLock { () throws(LogError) -> Admission in
+      let admission = try admit(events, expecting: size, level)
+      switch admission {
+      case .answered, .later: break
+      case .buffered:
+        noteDirty()
+        if unwritten.buffer.recordByteCount >= Self.frameCapacity, turn.take() { handOver() }
+      case .gathered:
+        if turn.didGather(canCommit: false) == .handOver { handOver() }
+      }
+      return admission
+    }
+  }
+
+  private func wait(for ticket: CommitTicket) async {
+    await withCheckedContinuation { continuation in
+      let isOver = lock.withLock {
+        if ticket.isOver { return true }
+        ticket.continuations.append(continuation)
+        return false
+      }
+      if isOver { continuation.resume() }
+    }
+  }
+
+  // MARK: The turn
+
+  /// Commits what has gathered, then passes the turn on. The turn is taken and the lock is held; the lock is given up.
+  private func runTurn() {
+    while true {
+      commitGathered()
+      switch turn.release(hasMore: !gathering.isEmpty || unwritten.buffer.recordByteCount >= Self.frameCapacity) {
+      case .handOver:
+        if handOver() {
+          lock.unlock()
+          return
+        }
+      case .wakeOthers:
+        lock.unlock()
+        turnWord.increment()
+        return
+      case .rest, .commit, .wait:
+        lock.unlock()
+        return
+      }
+    }
+  }
+
+  /// Lets the committer thread go on with the turn. False if there is no such thread to be had. With the lock held.
+  @discardableResult private func handOver() -> Bool {
+    if !startCommitter() { return false }
+    handedOver = true
+    committerWord.increment()
+    return true
+  }
+
+  /// Takes the turn for work other than appending, and passes it on afterwards.
+  func withTurn<Result>(_ body: () throws(LogError) -> Result) throws(LogError) -> Result {
+    lock.lock()
+    while !turn.take() {
+      turn.beginWaiting()
+      let word = turnWord.value
+      lock.unlock()
+      turnWord.wait(while: word)
+      lock.lock()
+      turn.endWaiting()
+    }
+    lock.unlock()
+    let result: Swift.Result<Result, LogError>
+    do throws(LogError) { result = .success(try body()) } catch { result = .failure(error) }
+    lock.lock()
+    switch turn.release(hasMore: !gathering.isEmpty) {
+    case .handOver:
+      if handOver() { lock.unlock() } else { runTurn() }
+    case .wakeOthers:
+      lock.unlock()
+      turnWord.increment()
+    case .rest, .commit, .wait: lock.unlock()
+    }
+    return try result.get()
+  }
+
+  // MARK: The committer thread
+
+  /// With the lock held.
+  private func startCommitter() -> Bool {
+    if committerIsRunning { return true }
+    do throws(LogError) {
+      // The thread keeps the log alive only while it works for it.
+      try startThread(name: "commit", lowPriority: false) { [weak self, committerWord] in
+        while true {
+          let seen = committerWord.value
+          guard let next = self?.committerStep() else { return }
+          switch next {
+          case .again: break
+          case .wait(let nanoseconds): committerWord.wait(while: seen, nanoseconds: nanoseconds)
+          case .stop: return
+          }
+        }
+      }
+      committerIsRunning = true
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  private enum CommitterStep {
+    case again
+    case wait(nanoseconds: Int64)
+    case stop
+  }
+
+  private func committerStep() -> CommitterStep {
+    lock.lock()
+    if handedOver {
+      handedOver = false
+      commitUnderContention()
+      return .again
+    }
+    defer { lock.unlock() }
+    if isClosed {
+      committerIsRunning = false
+      return .stop
+    }
+    guard let since = dirtySince, options.syncIntervalMilliseconds > 0 else { return .wait(nanoseconds: -1) }
+    let due = since &+ UInt64(options.syncIntervalMilliseconds) * 1_000_000
+    let now = tidemark_boot_clock()
+    if due > now { return .wait(nanoseconds: Int64(clamping: due - now)) }
+    lock.unlock()
+    syncInBackground()
+    lock.lock()
+    return .again
+  }
+
+  /// The turn was handed over; the lock is held and given up.
+  private func commitUnderContention() {
+    // Those who were just acknowledged are likely to come back: a frame that waits for them carries more events for the same sync.
+    let expected = lastCallers
+    if expected > 1 {
+      let deadline = tidemark_boot_clock() &+ 50_000
+      while gathering.callers < expected && tidemark_boot_clock() < deadline {
+        lock.unlock()
+        yieldThread()
+        lock.lock()
+      }
+    }
+    runTurn()
+  }
+
+  private func syncInBackground() {
+    do throws(LogError) { try sync() } catch {
+      // The next append meets the failure and writes again what is not synced; nothing acknowledged is forgotten.
+      lock.withLock { dirtySince = tidemark_boot_clock() }
+    }
+  }
+
+  /// Events were left unsynced: the committer thread syncs them in time. With the lock held.
+  func noteDirty() {
+    guard dirtySince == nil, options.syncIntervalMilliseconds > 0 else { return }
+    dirtySince = tidemark_boot_clock()
+    if startCommitter() { committerWord.increment() }
+  }
+
+  // MARK: One frame
+
+  /// Commits `unwritten`, then what has gathered. The turn is taken; the lock is held before and after, not in between.
+  private func commitGathered() {
+    if !unwritten.isEmpty {
+      var frame = take(&unwritten)
+      let result = commit(&frame)
+      if case .failure(let error) = result {
+        // It was acknowledged: it stays, and is written before anything else.
+        unwritten = frame
+        if !gathering.isEmpty { finish(take(&gathering), .failure(error)) }
+        return
+      }
+      finish(frame, result)
+    }
+    guard !gathering.isEmpty else { return }
+    var frame = take(&gathering)
+    let result = commit(&frame)
+    finish(frame, result)
+  }
+
+  private func take(_ target: inout Gathering) -> Gathering {
+    let taken = target
+    target = spare ?? Gathering(capacity: 256)
+    spare = nil
+    inFlight = (taken.count, taken.userEnd, taken.ticket)
+    return taken
+  }
+
+  /// Writes a frame, and syncs it if asked. The lock is held before and after, not in between.
+  func commit(_ frame: inout Gathering) -> Result<Offset, LogError> {
+    lock.unlock()
+    defer { lock.lock() }
+    let length = FrameHeader.frameLength(stored: frame.buffer.recordByteCount)
+    let segment: ActiveSegment
+    do throws(LogError) { segment = try readySegment(for: length) } catch { return .failure(error) }
+    let base = segment.end
+    let header = FrameHeader(
+      .events, storedLength: frame.buffer.recordByteCount, rawLength: frame.buffer.recordByteCount, base: base, count: frame.count,
+      durable: segment.durableEnd, incarnation: incarnation)
+    let finished = frame.buffer.finish(header, seed: segment.seed)
+    let willSync = frame.level == .synced
+    do throws(LogError) {
+      try segment.write(frame.buffer, length: finished, count: frame.count, willSync: willSync)
+      if willSync { try segment.syncFrame(frame.buffer) }
+    } catch {
+      return .failure(unknownOutcome(error))
+    }
+    return .success(base)
+  }
+
+  private func unknownOutcome(_ error: LogError) -> LogError {
+    guard error.code == .io else { return error }
+    return LogError(
+      .outcomeUnknown, "it is unknown whether the events were stored", file: error.file, position: error.position, why: "\(error.what): \(error.why)",
+      errno: error.errno, advice: "append them again with the same ids: what is there already is recognised")
+  }
+
+  /// Publishes a frame, or puts back what must not be lost with it. With the lock held.
+  func finish(_ frame: Gathering, _ result: Result<Offset, LogError>) {
+    inFlight = (0, 0, nil)
+    lastCallers = frame.callers
+    for id in frame.ids { pendingIDs.remove(id) }
+    if case .success(let base) = result, let active {
+      counters.commits += 1
+      counters.appendedEvents += UInt64(frame.count)
+      counters.appendedBytes += UInt64(frame.buffer.recordByteCount)
+      if frame.level == .synced { counters.syncs += 1 }
+      openIDs.didAppend(frame.buffer.records, base: base, to: active.name)
+      publish(active)
+      if frame.level < .synced { noteDirty() } else { dirtySince = nil }
+    } else {
+      if frame.holdsSession { needsSession = true }
+      staged = frame.staged + staged
+    }
+    let ticket = frame.ticket
+    let waiting = ticket.continuations
+    ticket.continuations.removeAll()
+    ticket.finish(result)
+    var reusable = frame
+    reusable.reset(capacity: Self.frameCapacity)
+    spare = reusable
+    for continuation in waiting { continuation.resume() }
+  }
+
+  /// Makes what the segment holds visible. With the lock held.
+  func publish(_ segment: ActiveSegment) {
+    published = segment.end
+    durable = segment.durableEnd
+    userEnd = segment.summary.userEnd
+    trimFloor = max(trimFloor, segment.summary.trimFloor)
+    showNewest(segment)
+    live?.publish(published, durable: durable)
+    let waiting = continuations
+    continuations.removeAll()
+    for continuation in waiting { continuation.resume() }
+  }
+
+  // MARK: Syncing
+
+  /// Writes what is only in memory.
+  func write() throws(LogError) {
+    try withTurn { () throws(LogError) in try self.writeUnwritten() }
+  }
+
+  func writeUnwritten() throws(LogError) {
+    lock.lock()
+    defer { lock.unlock() }
+    guard !unwritten.isEmpty else { return }
+    var frame = take(&unwritten)
+    let result = commit(&frame)
+    if case .failure(let error) = result {
+      unwritten = frame
+      throw error
+    }
+    finish(frame, result)
+  }
+
+  /// Makes everything acknowledged so far durable.
+  func sync() throws(LogError) {
+    try withTurn { () throws(LogError) in
+      try self.writeUnwritten()
+      try self.syncActive()
+    }
+  }
+
+  func syncActive() throws(LogError) {
+    guard let active, active.durableEnd < active.end || active.hasFailed else { return }
+    if active.hasFailed {
+      // What was acknowledged is written again into a new segment, which is synced.
+      _ = try readySegment(for: 0)
+    } else {
+      do throws(LogError) { try active.sync() } catch { throw unknownOutcome(error) }
+    }
+    lock.withLock {
+      counters.syncs += 1
+      dirtySince = nil
+      if let current = self.active { publish(current) }
+    }
+  }
+
+  /// Makes sure that a synced frame names the durable offset. Returns that offset.
+  func recordDurable() throws(LogError) -> Offset {
+    try withTurn { () throws(LogError) -> Offset in
+      try self.writeUnwritten()
+      try self.syncActive()
+      return try self.markDurable()
+    }
+  }
+
+  /// With the turn.
+  func markDurable() throws(LogError) -> Offset {
+    let segment = try readySegment(for: FrameHeader.byteCount)
+    if segment.recordedDurable < segment.durableEnd {
+      try segment.mark(.mark, incarnation: incarnation)
+      lock.withLock {
+        counters.syncs += 1
+        publish(segment)
+      }
+    }
+    return segment.durableEnd
+  }
+}

@@ -1,0 +1,75 @@
+extension LogCore {
+  /// The event that has an id, if the log has it. With the lock held.
+  func find(_ id: EventID) throws(LogError) -> Event? {
+    for offset in try candidates(id) where offset < published {
+      let event = try event(offset, at: try open(listing(of: offset), offset))
+      if event.id == id { return event }
+    }
+    return nil
+  }
+
+  /// Offsets of events that may have an id: all that have it, and rarely another one. With the lock held.
+  private func candidates(_ id: EventID) throws(LogError) -> [Offset] {
+    var found: [Offset] = []
+    if let newest {
+      found += try openTable(newest.name, end: published, isNewest: true).candidates(id).map { newest.name.base + UInt64($0) }
+    }
+    for segment in closed.reversed() {
+      if segment.footer != nil && segment.end <= idIndex.end { break }
+      found += try candidates(id, in: segment)
+    }
+    found += try idIndex.candidates(id)
+    if idIndex.hasHoles {
+      for segment in closed where segment.end <= idIndex.end && !idIndex.covers(segment.name.base) { found += try candidates(id, in: segment) }
+    }
+    return found
+  }
+
+  private func candidates(_ id: EventID, in segment: ClosedSegment) throws(LogError) -> [Offset] {
+    if let footer = segment.footer { return try sealedCandidates(id, footer, segment) }
+    return try openTable(segment.name, end: segment.end, isNewest: false).candidates(id).map { segment.name.base + UInt64($0) }
+  }
+
+  private func sealedCandidates(_ id: EventID, _ footer: Footer, _ segment: ClosedSegment) throws(LogError) -> [Offset] {
+    guard footer.ids.low <= id && id <= footer.ids.high else { return [] }
+    let access = try readers.access(segment.name, footer: footer, directory, files)
+    guard let pages = access.idPages else { return [] }
+    do throws(LogError) {
+      return try pages.candidates(id).map { segment.name.base + UInt64($0) }
+    } catch {
+      // The index is only a short cut: the events themselves tell.
+      guard error.code == .damagedIndex else { throw error }
+      return try scanTable(segment.name, access, end: segment.end).candidates(id).map { segment.name.base + UInt64($0) }
+    }
+  }
+
+  private func openTable(_ name: SegmentName, end: Offset, isNewest: Bool) throws(LogError) -> IDTable {
+    if isWriter, let table = openIDs.table(name) { return table }
+    let access = try readers.access(name, footer: nil, directory, files)
+    let table = try scanTable(name, access, end: end)
+    openIDs.keep(table, for: name, isNewest: isNewest)
+    return table
+  }
+
+  private func scanTable(_ name: SegmentName, _ access: SegmentAccess, end: Offset) throws(LogError) -> IDTable {
+    var limit = access.limit
+    if limit == nil { limit = try access.file.byteCount() }
+    var table = IDTable()
+    var next = name.base
+    var reader = FrameReader(access.file, seed: access.seed, limit: limit ?? 0)
+    while next < end {
+      guard case .frame(let frame, let at) = try reader.next(), reader.decode() else {
+        // Damage hides ids as it hides events; both are reported by reading.
+        guard let behind = try reader.search(from: reader.position + 8), behind.header.base >= next else { break }
+        reader.seek(to: behind.at)
+        next = behind.header.base
+        continue
+      }
+      _ = at
+      guard frame.base == next else { break }
+      if frame.kind == FrameHeader.Kind.events.rawValue { table.add(reader.payload, first: UInt32(truncatingIfNeeded: frame.base - name.base)) }
+      next = max(next, frame.end)
+    }
+    return table
+  }
+}

@@ -1,0 +1,209 @@
+extension LogCore {
+  /// Begins a new segment, unless the newest is empty.
+  func roll() throws(LogError) {
+    try lock.withLock { () throws(LogError) in try checkWritable() }
+    try withTurn { () throws(LogError) in
+      try self.flush()
+      let segment = try self.readySegment(for: 0)
+      if !segment.isEmpty { try self.roll(segment) }
+    }
+  }
+
+  /// Writes and syncs what is pending. With the turn.
+  private func flush() throws(LogError) {
+    try writeUnwritten()
+    try syncActive()
+  }
+
+  func stage(_ control: StagedControl) throws(LogError) {
+    if !control.kind.canBeStaged {
+      throw LogError(.invalidEvent, "control kind \(control.kind.rawValue) can't be staged", why: "the engine writes it itself", advice: "use 4 to 6, or 16 to 255")
+    }
+    if control.data.count > min(options.maximumEventByteCount, Record.lengthLimit) - Record.fixedLength {
+      throw LogError(.tooLarge, "a control record is too large", why: "it takes \(control.data.count) bytes", advice: "store it elsewhere and stage a reference")
+    }
+    try resumeIfSuspended()
+    try lock.withLock { () throws(LogError) in
+      try checkWritable()
+      staged.append(control)
+    }
+  }
+
+  /// Removes whole segments below `floor`. Returns where the log begins afterwards.
+  func trim(below floor: Offset) throws(LogError) -> Offset {
+    try resumeIfSuspended()
+    let newFloor = try lock.withLock { () throws(LogError) -> Offset? in
+      try checkWritable()
+      if floor > published {
+        throw LogError(.offsetOutOfRange, "can't trim below offset \(floor)", why: "the log ends at offset \(published)", advice: "trim below that")
+      }
+      if let damage = findings.first(where: { !$0.isHarmless && $0.kind != .gap && ($0.offsets?.lowerBound ?? 0) < floor }), options.onCorruption == .refuse {
+        throw damage.error(in: directory.path)
+      }
+      return closed.last { $0.end <= floor }?.end
+    }
+    guard let newFloor, newFloor > lock.withLock({ firstOffset }) else { return lock.withLock { firstOffset } }
+    try withTurn { () throws(LogError) in
+      try self.flush()
+      try self.appendTrim(newFloor)
+      _ = try self.markDurable()
+    }
+    try removeTrimmed(newFloor)
+    return newFloor
+  }
+
+  /// Commits a trim event. With the turn.
+  private func appendTrim(_ floor: Offset) throws(LogError) {
+    lock.lock()
+    let reading = environment.clock.now()
+    let record = TrimRecord(floor: floor, compactRange: [], receipt: [], session: session?.encode() ?? [])
+    var frame = Gathering(capacity: 512)
+    addControl(StagedControl(kind: .trim, data: record.encode()), reading, to: &frame)
+    frame.level = .synced
+    let result = commit(&frame)
+    defer { lock.unlock() }
+    switch result {
+    case .failure(let error): throw error
+    case .success: finish(frame, result)
+    }
+  }
+
+  private func removeTrimmed(_ floor: Offset) throws(LogError) {
+    maintenance.lock()
+    defer { maintenance.unlock() }
+    let (old, runs) = lock.withLock { () -> ([ClosedSegment], [IDIndex.Run]) in
+      let old = closed.filter { $0.end <= floor }
+      closed.removeAll { $0.end <= floor }
+      let runs = idIndex.runs.filter { $0.first < floor }
+      for run in runs { idIndex.remove(run) }
+      for segment in old {
+        readers.forget(segment.name)
+        openIDs.forget(segment.name)
+      }
+      gaps.removeAll { $0.upperBound <= floor }
+      return (old, runs)
+    }
+    for run in runs { try? files.remove(run.path) }
+    for segment in old { try files.remove(directory.segment(segment.name.text)) }
+    try files.syncDirectory(directory.segments)
+  }
+
+  // MARK: Letting go
+
+  /// Writes, syncs and closes the newest segment in good order, and gives lock and descriptors up.
+  func letGo() throws(LogError) {
+    var failure: LogError?
+    do throws(LogError) {
+      try withTurn { () throws(LogError) in
+        try self.flush()
+        if let active = self.active, !active.hasFailed, !active.isEmpty || active.position > UInt64(SegmentHeader.byteCount), self.remains == nil {
+          try active.mark(.close, incarnation: self.incarnation)
+        }
+      }
+    } catch {
+      failure = error
+    }
+    lock.lock()
+    isClosed = true
+    let waiting = continuations
+    continuations.removeAll()
+    lock.unlock()
+    committerWord.increment()
+    // The sealing thread stops at its next step.
+    maintenance.lock()
+    maintenance.unlock()
+    active?.file.close()
+    active = nil
+    remains = nil
+    live?.close()
+    if live != nil { try? files.remove(directory.live) }
+    live = nil
+    fileLock?.release()
+    fileLock = nil
+    readers.forgetAll()
+    for continuation in waiting { continuation.resume() }
+    if let failure { throw failure }
+  }
+
+  func close() throws(LogError) {
+    let wasOpen = lock.withLock { () -> Bool in
+      if suspended != nil {
+        suspended = nil
+        isClosed = true
+        return false
+      }
+      return !isClosed
+    }
+    guard wasOpen else { return }
+    if isWriter { return try letGo() }
+    lock.lock()
+    isClosed = true
+    let waiting = continuations
+    continuations.removeAll()
+    lock.unlock()
+    readers.forgetAll()
+    for continuation in waiting { continuation.resume() }
+  }
+
+  func suspend() throws(LogError) {
+    let isOpen = try lock.withLock { () throws(LogError) -> Bool in
+      if suspended != nil { return false }
+      try checkWritable()
+      return true
+    }
+    guard isOpen else { return }
+    let stored = incarnation
+    try letGo()
+    lock.withLock { suspended = Suspension(size: published, incarnation: stored) }
+  }
+
+  /// Takes a suspended log up again.
+  func resumeIfSuspended() throws(LogError) {
+    // One field, read under the lock; the way back is taken by one caller at a time.
+    guard lock.withLock({ suspended != nil }) else { return }
+    maintenance.lock()
+    defer { maintenance.unlock() }
+    guard lock.withLock({ suspended != nil }) else { return }
+    try takeUp()
+    lock.withLock { suspended = nil }
+  }
+
+  // MARK: Figures
+
+  func statistics() throws(LogError) -> LogStatistics {
+    if !isWriter { try refresh() }
+    let open = lock.withLock { closed.filter { $0.counts == nil } }
+    for segment in open {
+      // Left unsealed by an earlier process: counted once.
+      let file = try files.open(directory.segment(segment.name.text), .read)
+      defer { file.close() }
+      let scan = try SegmentScan(file, try Sealer.header(file), name: segment.name.text, pinnedEnd: segment.end)
+      let counts = ClosedSegment.Counts(user: scan.summary.userCount, rawBytes: scan.summary.rawByteCount, gaps: scan.summary.gapCount)
+      lock.withLock {
+        guard let index = closed.firstIndex(where: { $0 === segment }) else { return }
+        closed[index] = ClosedSegment(
+          name: segment.name, end: segment.end, footer: nil, digest: segment.digest, checkpoints: scan.checkpoints, sessions: scan.summary.sessions, counts: counts,
+          byteCount: segment.byteCount)
+      }
+    }
+    let newestBytes = try lock.withLock { newest?.name }.map { name throws(LogError) in try files.status(directory.segment(name.text))?.byteCount ?? 0 } ?? 0
+    return lock.withLock {
+      var statistics = LogStatistics(first: firstOffset, size: published, durable: durable)
+      let counts = closed.compactMap(\.counts) + (newest.map { [$0.counts] } ?? [])
+      for count in counts {
+        statistics.userEventCount += count.user
+        statistics.bytesOfEvents += count.rawBytes
+        statistics.lostOffsetCount += count.gaps
+      }
+      statistics.controlEventCount = published - firstOffset - min(published - firstOffset, statistics.userEventCount + statistics.lostOffsetCount)
+      statistics.sealedSegmentCount = closed.filter { $0.name.form == .sealed }.count
+      statistics.openSegmentCount = closed.count - statistics.sealedSegmentCount + (newest == nil ? 0 : 1)
+      statistics.bytesOnDisk = closed.reduce(newestBytes) { $0 + $1.byteCount }
+      statistics.gaps = gaps
+      statistics.commitCount = counters.commits
+      statistics.syncCount = counters.syncs
+      statistics.appendedByteCount = counters.appendedBytes
+      return statistics
+    }
+  }
+}

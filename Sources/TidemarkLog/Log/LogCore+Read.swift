@@ -1,0 +1,171 @@
+/// Where a range of events is read from.
+struct ReadPlace {
+  var access: SegmentAccess
+  /// Where to begin.
+  var position: UInt64
+  /// Where its frames end at the latest.
+  var limit: UInt64
+  /// The offset after its last event.
+  var end: Offset
+  var sessions: [SegmentIndex.SessionEntry]
+
+  /// The session that an event belongs to.
+  func session(for offset: Offset) -> Session? {
+    let data = sessions.last { $0.offset <= offset }?.data ?? access.headerSession
+    return data.isEmpty ? nil : Session(data.rawSpan)
+  }
+}
+
+extension LogCore {
+  static let noSuchFile: Int32 = 2
+
+  /// Below it nothing is kept. With the lock held.
+  var firstOffset: Offset { closed.first?.name.base ?? newest?.name.base ?? published }
+
+  /// Finds where `offset` is stored. `offset` must be below ``published``.
+  func place(for offset: Offset) throws(LogError) -> ReadPlace {
+    var attempt = 0
+    while true {
+      attempt += 1
+      do throws(LogError) { return try findPlace(for: offset) } catch {
+        // The file was sealed or trimmed in this moment: look again.
+        guard error.errno == Self.noSuchFile, attempt < 5 else { throw error }
+        if !isWriter { try refresh() }
+      }
+    }
+  }
+
+  private func findPlace(for offset: Offset) throws(LogError) -> ReadPlace {
+    let found = lock.withLock { listing(of: offset) }
+    return try open(found, offset)
+  }
+
+  /// What the list of segments says of an offset.
+  struct Listing {
+    var name: SegmentName?
+    var footer: Footer?
+    var end: Offset = 0
+    var checkpoints: Checkpoints?
+    var sessions: [SegmentIndex.SessionEntry]?
+    /// Where the log begins.
+    var first: Offset
+    /// The gap that the offset is in, if it is in one.
+    var gap: Range<Offset>?
+  }
+
+  /// With the lock held.
+  func listing(of offset: Offset) -> Listing {
+    if let newest, offset >= newest.name.base {
+      return Listing(name: newest.name, end: published, checkpoints: newest.checkpoints, sessions: newest.sessions, first: firstOffset)
+    }
+    guard let index = closedIndex(holding: offset) else { return Listing(first: firstOffset, gap: gaps.first { $0.contains(offset) }) }
+    let segment = closed[index]
+    return Listing(
+      name: segment.name, footer: segment.footer, end: segment.end, checkpoints: segment.checkpoints, sessions: segment.sessions, first: firstOffset)
+  }
+
+  func open(_ found: Listing, _ offset: Offset) throws(LogError) -> ReadPlace {
+    guard offset >= found.first else { throw Self.trimmed(offset, first: found.first) }
+    guard let name = found.name else {
+      throw LogError(
+        .corrupt, "event \(offset) is missing", file: directory.path, offsets: found.gap ?? offset..<(offset + 1), why: "no segment holds it",
+        advice: "read on behind the gap, or get it back from the server")
+    }
+    let access = try readers.access(name, footer: found.footer, directory, files)
+    var limit = access.limit
+    if limit == nil { limit = try access.file.byteCount() }
+    return ReadPlace(
+      access: access, position: access.position(for: offset, found.checkpoints), limit: limit ?? 0, end: found.end, sessions: found.sessions ?? access.sessions)
+  }
+
+  static func trimmed(_ offset: Offset, first: Offset) -> LogError {
+    LogError(.trimmed, "event \(offset) is no longer kept", offsets: offset..<first, why: "the log begins at offset \(first)", advice: "begin there, or get it back from the server")
+  }
+
+  /// The index of the closed segment that holds an offset. With the lock held.
+  func closedIndex(holding offset: Offset) -> Int? {
+    var low = 0
+    var high = closed.count
+    while low < high {
+      let middle = (low + high) / 2
+      if closed[middle].name.base <= offset { low = middle + 1 } else { high = middle }
+    }
+    guard low > 0, offset < closed[low - 1].end else { return nil }
+    return low - 1
+  }
+
+  /// Where reading can go on after a damaged or missing range that begins at `offset`: the base of the next segment, or the end.
+  func nextReadable(after offset: Offset) -> Offset {
+    lock.withLock {
+      for segment in closed where segment.name.base > offset { return segment.name.base }
+      if let newest, newest.name.base > offset { return newest.name.base }
+      return max(published, offset)
+    }
+  }
+
+  // MARK: One event
+
+  func event(at offset: Offset) throws(LogError) -> Event {
+    try flushForReading()
+    let end = lock.withLock { published }
+    guard offset < end else {
+      throw LogError(.offsetOutOfRange, "there is no event \(offset)", offsets: end..<end, why: "the log ends at offset \(end)", advice: "read below that, or follow the log")
+    }
+    return try event(offset, at: try place(for: offset))
+  }
+
+  func event(_ offset: Offset, at place: ReadPlace) throws(LogError) -> Event {
+    let frame = try decodedFrame(holding: offset, place)
+    return try Self.event(offset, in: frame, session: place.session(for: offset), file: place.access.file.path)
+  }
+
+  private func decodedFrame(holding offset: Offset, _ place: ReadPlace) throws(LogError) -> SegmentReaders.DecodedFrame {
+    if let kept = readers.frame(holding: offset) { return kept }
+    var reader = FrameReader(place.access.file, seed: place.access.seed, from: place.position, limit: place.limit, window: 32 << 10)
+    while true {
+      switch try reader.next() {
+      case .frame(let frame, let at):
+        guard frame.count > 0, frame.end > offset else { continue }
+        guard frame.kind == FrameHeader.Kind.events.rawValue, frame.base <= offset, reader.decode() else {
+          throw gapError(offset, at, frame, reader, place)
+        }
+        let decoded = SegmentReaders.DecodedFrame(name: place.access.name, base: frame.base, end: frame.end, records: reader.payload.array())
+        // The newest frame of a growing file is final too: frames are written once.
+        readers.keep(decoded)
+        return decoded
+      case .bad(let at, let why), .unsupported(let at, let why): throw damaged(offset..<(offset + 1), at, why, place)
+      case .end(let at): throw damaged(offset..<(offset + 1), at, "the segment ends before this offset", place)
+      }
+    }
+  }
+
+  private func gapError(_ offset: Offset, _ at: UInt64, _ frame: FrameHeader, _ reader: FrameReader, _ place: ReadPlace) -> LogError {
+    if frame.kind == FrameHeader.Kind.gap.rawValue, frame.base <= offset { return damaged(frame.base..<frame.end, at, "lost earlier: \(reader.payload.text())", place) }
+    return damaged(offset..<(offset + 1), at, "a frame for other offsets stands here", place)
+  }
+
+  func damaged(_ offsets: Range<Offset>, _ at: UInt64, _ why: String, _ place: ReadPlace) -> LogError {
+    LogError(
+      .corrupt, "history is damaged", file: place.access.file.path, position: at, offsets: offsets, why: why,
+      advice: "read on behind it, or run verify for the whole list")
+  }
+
+  static func event(_ offset: Offset, in frame: SegmentReaders.DecodedFrame, session: Session?, file: String) throws(LogError) -> Event {
+    var position = 0
+    var at = frame.base
+    let records = frame.records.rawSpan
+    while let length = Record.length(at: position, in: records) {
+      if at == offset { return Event(bytes: frame.records, position: position, length: length, offset: offset, session: session) }
+      position += length
+      at += 1
+    }
+    throw LogError(.corrupt, "a record is malformed", file: file, offsets: offset..<(offset + 1), advice: "run verify")
+  }
+
+  /// In a `.buffered` log, what this process has appended is written before this process reads.
+  func flushForReading() throws(LogError) {
+    guard isWriter, options.durability == .buffered else { return }
+    let hasUnwritten = lock.withLock { !unwritten.isEmpty }
+    if hasUnwritten { try write() }
+  }
+}

@@ -1,0 +1,210 @@
+extension LogCore {
+  /// Carries out what the analysis says. On an error nothing is lost, and doing it again gives the same result.
+  func recover(_ analysis: Analysis) throws(LogError) {
+    lock.lock()
+    identity = analysis.identity
+    trimFloor = analysis.trimFloor
+    gaps = analysis.gaps
+    findings = analysis.findings
+    report = RecoveryReport()
+    report.findings = analysis.findings
+    report.gaps = analysis.gaps
+    closed = analysis.segments.map { Self.closedSegment($0) }
+    newest = nil
+    openIDs = OpenIDs()
+    lock.unlock()
+    for part in [directory.index, directory.torn] where try files.status(part) == nil { try files.makeDirectory(part) }
+    if !analysis.damagedSlots.isEmpty { try Self.writeIdentity(analysis.identity, generation: analysis.identityGeneration + 1, directory, files) }
+    try rebuildFooters(analysis)
+    try openNewest(analysis)
+    try removeLeftovers(analysis)
+    loadIDIndex()
+  }
+
+  private static func closedSegment(_ segment: Analysis.Segment) -> ClosedSegment {
+    ClosedSegment(
+      name: segment.name, end: segment.end, footer: segment.footer, digest: segment.digest ?? segment.footer?.digest,
+      counts: segment.footer.map { .init(user: $0.userCount, rawBytes: $0.rawByteCount, gaps: $0.gapCount) }, byteCount: segment.byteCount)
+  }
+
+  /// A sealed segment with a damaged footer is packed again from its frames.
+  private func rebuildFooters(_ analysis: Analysis) throws(LogError) {
+    for (index, segment) in analysis.segments.enumerated() where segment.name.form == .sealed && segment.footer == nil && segment.end > segment.name.base {
+      try repack(closed[index], at: index)
+    }
+  }
+
+  /// Packs a closed segment, open or sealed, into a new sealed file. A damaged one stays as it is and is listed as a gap.
+  func repack(_ segment: ClosedSegment, at index: Int? = nil, pace: @escaping () throws(LogError) -> Void = {}) throws(LogError) {
+    let sealer = Sealer(environment: environment, directory: directory, compression: options.compression, pace: pace)
+    let result = try sealer.seal(segment.name, end: segment.end, digest: segment.digest)
+    lock.lock()
+    defer { lock.unlock() }
+    guard let index = closed.firstIndex(where: { $0.name == segment.name }) else { return }
+    switch result {
+    case .damaged(let finding):
+      closed[index] = segment.damaged(finding)
+      findings.append(finding)
+      if let range = finding.offsets, !range.isEmpty { gaps.append(range) }
+    case .sealed(let footer):
+      var name = segment.name
+      name.form = .sealed
+      closed[index] = ClosedSegment(
+        name: name, end: footer.end, footer: footer, digest: footer.digest,
+        counts: .init(user: footer.userCount, rawBytes: footer.rawByteCount, gaps: footer.gapCount), byteCount: footer.fileLength)
+      readers.forget(segment.name)
+      openIDs.forget(segment.name)
+    }
+  }
+
+  private func openNewest(_ analysis: Analysis) throws(LogError) {
+    guard let newest = analysis.newest else {
+      // Nothing to go on in: start a segment where the known history ends.
+      use(try fresh().make(header(base: analysis.end, after: analysis.segments.last)), durableEnd: analysis.end)
+      lock.withLock { report.wasClean = analysis.findings.isEmpty }
+      return
+    }
+    let scan = newest.scan
+    let isFresh = scan.frameCount == 0 && scan.tail == nil && scan.findings.isEmpty
+    if (scan.isClean || isFresh) && analysis.end == scan.summary.end {
+      let file = try files.open(directory.segment(newest.name.text), .write)
+      let segment = ActiveSegment(
+        header: newest.header, file: file, summary: scan.summary, checkpoints: scan.checkpoints, position: scan.endPosition, fileLength: scan.fileLength,
+        recordedDurable: scan.recordedDurable, options: options)
+      use(segment, durableEnd: scan.summary.end)
+      return
+    }
+    lock.withLock { report.wasClean = false }
+    let remains = Remains(name: newest.name, header: newest.header, scan: scan)
+    do throws(LogError) {
+      try preserve(remains)
+      try writeOutAgain(remains, extraGap: analysis.end)
+    } catch {
+      guard error.code == .diskFull else { throw error }
+      // Reads work; what is not known to be durable waits until it can be written out.
+      self.remains = remains
+      lock.withLock {
+        report.isDegraded = true
+        published = options.durability == .synced ? min(analysis.recordedDurable, scan.summary.end) : scan.summary.end
+        durable = min(analysis.recordedDurable, scan.summary.end)
+        userEnd = scan.summary.userEnd
+        self.newest = NewestSegment(
+          name: newest.name, seed: newest.header.seed, checkpoints: scan.checkpoints, headerSession: newest.header.session, sessions: scan.summary.sessions,
+          counts: .init(user: scan.summary.userCount, rawBytes: scan.summary.rawByteCount, gaps: scan.summary.gapCount))
+      }
+    }
+  }
+
+  /// Writes what recovery keeps into a fresh segment. `extraGap`: where new events must start, if history is known to be longer than what was found.
+  func writeOutAgain(_ remains: Remains, extraGap: Offset = 0) throws(LogError) {
+    let scan = remains.scan
+    var header = remains.header
+    header.segmentID = environment.randomID()
+    header.replaces = remains.header.segmentID
+    header.incarnation = incarnation
+    header.created = environment.clock.now().time
+    header.epochID = identity.epochID
+    header.durability = options.durability
+    var pieces = scan.pieces
+    var end = scan.summary.end
+    if extraGap > end {
+      pieces.append(.gap(offsets: end..<extraGap, why: "known to have been durable, but gone"))
+      end = extraGap
+    }
+    let old = try files.open(directory.segment(remains.name.text), .read)
+    defer { old.close() }
+    let source = FreshSegment.Source(file: old, seed: remains.header.seed, pieces: pieces, end: end)
+    var lost: [Finding] = []
+    let segment = try fresh().make(header, from: source) { lost.append($0) }
+    let isDamaged = scan.findings.contains { !$0.isHarmless && $0.kind != .gap } || !lost.isEmpty
+    if isDamaged {
+      // Its bytes are kept whole.
+      let kept = "\(directory.torn)/\(remains.name.text)"
+      try? files.rename(directory.segment(remains.name.text), to: kept)
+      try? files.syncDirectory(directory.torn)
+    } else {
+      try? files.remove(directory.segment(remains.name.text))
+    }
+    try files.syncDirectory(directory.segments)
+    self.remains = nil
+    lock.withLock {
+      report.rewrittenEvents = scan.summary.end - scan.summary.base
+      report.isDegraded = false
+      if isDamaged { report.preservedFiles.append("torn/\(remains.name.text)") }
+      report.findings += lost
+      findings += lost
+      gaps += lost.compactMap(\.offsets)
+      readers.forget(remains.name)
+      openIDs = OpenIDs()
+    }
+    use(segment, durableEnd: segment.end)
+  }
+
+  /// Keeps what is cut away: the bytes, and why.
+  private func preserve(_ remains: Remains) throws(LogError) {
+    guard let tail = remains.scan.tail, !tail.isEmpty else { return }
+    let source = try files.open(directory.segment(remains.name.text), .read)
+    defer { source.close() }
+    var bytes = [UInt8](repeating: 0, count: Int(clamping: tail.upperBound - tail.lowerBound))
+    let got = try source.read(bytes.count, at: tail.lowerBound, into: &bytes, at: 0)
+    let name = "torn/\(remains.name.text)-\(tail.lowerBound)"
+    let finding = remains.scan.findings.last { $0.kind == .tornTail }
+    let range = finding?.offsets ?? remains.scan.summary.end..<remains.scan.summary.end
+    let reason = "Cut from segments/\(remains.name.text) at byte \(tail.lowerBound) when the log was opened: \(finding?.message ?? "")\n"
+      + "Offsets \(range.lowerBound)..<\(range.upperBound).\n"
+    try writeWhole(bytes.rawSpan.slice(0, got), to: "\(directory.path)/\(name).bin")
+    try writeWhole(Array(reason.utf8).rawSpan, to: "\(directory.path)/\(name).txt")
+    try files.syncDirectory(directory.torn)
+    lock.withLock {
+      report.preservedBytes = UInt64(got)
+      report.preservedFiles.append(name + ".bin")
+    }
+  }
+
+  private func writeWhole(_ bytes: RawSpan, to path: String) throws(LogError) {
+    if try files.status(path) != nil { try files.remove(path) }
+    let file = try files.open(path, .create)
+    defer { file.close() }
+    try file.write(bytes, at: 0)
+    try file.sync()
+  }
+
+  private func removeLeftovers(_ analysis: Analysis) throws(LogError) {
+    var removed = false
+    for name in analysis.leftovers where SegmentName(name) != nil || name.hasSuffix(LogDirectory.unfinished) {
+      let path = directory.segment(name)
+      guard try files.status(path) != nil else { continue }
+      try files.remove(path)
+      removed = true
+    }
+    if removed { try files.syncDirectory(directory.segments) }
+    for unfinished in [directory.identity + LogDirectory.unfinished] where try files.status(unfinished) != nil { try files.remove(unfinished) }
+  }
+
+  /// The header of a new segment behind a segment of the analysis.
+  private func header(base: Offset, after last: Analysis.Segment?) -> SegmentHeader {
+    let pin = last.map { Pin(segmentID: $0.name.segmentID, end: base, count: base - $0.name.base, digest: $0.footer?.digest ?? $0.digest ?? .zero) } ?? .none
+    return SegmentHeader(
+      logID: identity.logID, epochID: identity.epochID, segmentID: environment.randomID(), base: base, created: environment.clock.now().time,
+      incarnation: incarnation, trimFloor: trimFloor, replaces: .zero, predecessor: pin, userEnd: last?.footer?.userEnd ?? last?.header?.userEnd ?? 0,
+      sessionOffset: SegmentHeader.noSession, session: [], durability: options.durability)
+  }
+
+  /// Goes on in a segment that is whole and durable.
+  func use(_ segment: ActiveSegment, durableEnd: Offset) {
+    active = segment
+    lock.withLock {
+      published = segment.end
+      durable = durableEnd
+      userEnd = segment.summary.userEnd
+      showNewest(segment)
+    }
+  }
+
+  /// Tells readers of the newest segment. With the lock held.
+  func showNewest(_ segment: ActiveSegment) {
+    newest = NewestSegment(
+      name: segment.name, seed: segment.seed, checkpoints: segment.checkpoints, headerSession: segment.header.session, sessions: segment.summary.sessions,
+      counts: .init(user: segment.summary.userCount, rawBytes: segment.summary.rawByteCount, gaps: segment.summary.gapCount))
+  }
+}

@@ -1,0 +1,208 @@
+internal import CPlatform
+
+extension LogCore {
+  /// Starts the sealing thread if there is something to seal and nobody at it.
+  func startSealingIfNeeded() {
+    lock.lock()
+    defer { lock.unlock() }
+    guard isWriter, options.sealing == .background, !sealerIsRunning, !isClosed, nextToSeal() != nil else { return }
+    do throws(LogError) {
+      try startThread(name: "seal", lowPriority: true) { [weak self] in
+        while self?.sealerStep() ?? false {}
+      }
+      sealerIsRunning = true
+    } catch {
+      sealingTrouble = error
+    }
+  }
+
+  /// Seals one segment. False when there is nothing left to do.
+  private func sealerStep() -> Bool {
+    do throws(LogError) {
+      if try sealNext(paced: true) { return true }
+    } catch {
+      lock.withLock { if !isClosed { sealingTrouble = error } }
+    }
+    lock.lock()
+    defer { lock.unlock() }
+    sealerIsRunning = false
+    return false
+  }
+
+  /// The oldest closed segment that is not sealed. With the lock held.
+  private func nextToSeal() -> ClosedSegment? {
+    closed.first { ($0.name.form == .open || damagedIndexes.contains($0.name)) && $0.damage == nil }
+  }
+
+  /// The index of a sealed segment can't be read: it is made again from the events.
+  func noteDamagedIndex(_ name: SegmentName) {
+    lock.withLock { _ = damagedIndexes.insert(name) }
+    startSealingIfNeeded()
+  }
+
+  /// Seals the oldest closed segment, or merges a part of the id index. False if there is neither.
+  func sealNext(paced: Bool) throws(LogError) -> Bool {
+    maintenance.lock()
+    defer { maintenance.unlock() }
+    let next = lock.withLock { isClosed ? nil : nextToSeal() }
+    let pace: () throws(LogError) -> Void = { [unowned self] () throws(LogError) in if paced { try self.pace() } }
+    if let next {
+      try repack(next, pace: pace)
+      lock.withLock { _ = damagedIndexes.remove(next.name) }
+      guard next.name.form == .open else { return true }
+      let sealed = lock.withLock { closed.first { $0.name.segmentID == next.name.segmentID } }
+      if sealed?.name.form == .sealed {
+        try files.remove(directory.segment(next.name.text))
+        try files.syncDirectory(directory.segments)
+      }
+      return true
+    }
+    return try mergeIDs(pace: pace)
+  }
+
+  /// Waits a little while appends are going on: unpaced writes beside an appender cost it more than they are worth.
+  private func pace() throws(LogError) {
+    let (closing, isPaced, last) = lock.withLock { (isClosed, sealerIsPaced, lastAppend) }
+    if closing { throw LogError(.closed, "the log was closed while a segment was sealed", file: directory.path, advice: "it is sealed after the next opening") }
+    let idle = tidemark_boot_clock() &- last
+    if isPaced && idle < 200_000_000 { tidemark_sleep(8_000_000) }
+  }
+
+  /// Seals everything that is closed, at full speed.
+  func waitForSealing() throws(LogError) {
+    lock.withLock { sealerIsPaced = false }
+    defer { lock.withLock { sealerIsPaced = true } }
+    while try sealNext(paced: true) {}
+  }
+
+  // MARK: The merged id index
+
+  /// Uses the runs that match the segments, and removes the others.
+  func loadIDIndex() {
+    var index = IDIndex()
+    for name in ((try? files.list(directory.index)) ?? []).sorted() {
+      let path = "\(directory.index)/\(name)"
+      if let run = try? openRun(path) { index.add(run) } else if isWriter { try? files.remove(path) }
+    }
+    lock.withLock {
+      idIndex = index
+      noteHoles()
+    }
+  }
+
+  /// With the lock held.
+  private func noteHoles() {
+    idIndex.hasHoles = closed.contains { $0.footer != nil && $0.end <= idIndex.end && !idIndex.covers($0.name.base) }
+  }
+
+  private func openRun(_ path: String) throws(LogError) -> IDIndex.Run? {
+    guard path.hasSuffix(".ids") else { return nil }
+    let file = try files.open(path, .read)
+    var page = [UInt8](repeating: 0, count: IDIndexHeader.byteCount)
+    let got = try file.read(page.count, at: 0, into: &page, at: 0)
+    guard got == page.count, let header = IDIndexHeader(page.rawSpan), header.logID == identity.logID else { return nil }
+    let covered = lock.withLock { closed.filter { $0.footer != nil && $0.name.base >= header.first && $0.end <= header.end } }
+    guard covered.first?.name.base == header.first, covered.last?.end == header.end,
+      IDIndex.coverage(covered.map(\.name.segmentID)) == header.coverage,
+      try file.byteCount() == UInt64(IDIndexHeader.byteCount) + header.pageCount * UInt64(IDPages.pageByteCount)
+    else { return nil }
+    return run(header, file, segments: covered.count)
+  }
+
+  private func run(_ header: IDIndexHeader, _ file: any File, segments: Int) -> IDIndex.Run {
+    let seed = IDIndex.seed(header.logID, header.coverage)
+    let pages = IDPageRun(file: file, position: UInt64(IDIndexHeader.byteCount), pageCount: Int(clamping: header.pageCount), seed: seed)
+    return IDIndex.Run(
+      first: header.first, end: header.end, segments: segments, pages: pages, low: header.low, high: header.high, path: file.path)
+  }
+
+  /// One part of what is to be merged.
+  private enum Unit {
+    case segment(ClosedSegment)
+    case run(IDIndex.Run)
+
+    var first: Offset {
+      switch self {
+      case .segment(let segment): segment.name.base
+      case .run(let run): run.first
+      }
+    }
+    var end: Offset {
+      switch self {
+      case .segment(let segment): segment.end
+      case .run(let run): run.end
+      }
+    }
+    /// How often eights were merged into it.
+    var tier: Int {
+      guard case .run(let run) = self else { return 0 }
+      var tier = 0
+      var size = run.segments
+      while size >= IDIndex.fanOut {
+        tier += 1
+        size /= IDIndex.fanOut
+      }
+      return tier
+    }
+  }
+
+  /// Merges eight neighbours of one size, if there are. False if not. With `maintenance` held.
+  private func mergeIDs(pace: () throws(LogError) -> Void) throws(LogError) -> Bool {
+    let group = lock.withLock { isClosed ? [] : mergeable() }
+    guard let first = group.first, let last = group.last else { return false }
+    let covered = lock.withLock { closed.filter { $0.name.base >= first.first && $0.end <= last.end } }
+    let coverage = IDIndex.coverage(covered.map(\.name.segmentID))
+    var sources: [IDMerge.Source] = []
+    var ids = (low: EventID.highest, high: EventID.zero)
+    for unit in group {
+      switch unit {
+      case .segment(let segment):
+        guard let footer = segment.footer, let pages = try readers.access(segment.name, footer: footer, directory, files).idPages else { return false }
+        sources.append(try IDMerge.Source(pages, shift: segment.name.base - first.first))
+        ids = (min(ids.low, footer.ids.low), max(ids.high, footer.ids.high))
+      case .run(let run):
+        sources.append(try IDMerge.Source(run.pages, shift: run.first - first.first))
+        ids = (min(ids.low, run.low), max(ids.high, run.high))
+      }
+    }
+    let path = "\(directory.index)/\(IDIndex.name(first.first, last.end))"
+    let unfinished = path + LogDirectory.unfinished
+    if try files.status(unfinished) != nil { try files.remove(unfinished) }
+    var header = IDIndexHeader(
+      logID: identity.logID, first: first.first, end: last.end, pageCount: 0, low: ids.low, high: ids.high, coverage: coverage)
+    do throws(LogError) {
+      let target = try files.open(unfinished, .create)
+      defer { target.close() }
+      header.pageCount = try IDMerge.write(sources, to: target, seed: IDIndex.seed(identity.logID, coverage), pace: pace)
+      try target.write(header.encode().rawSpan, at: 0)
+      try target.sync()
+    } catch {
+      try? files.remove(unfinished)
+      throw error
+    }
+    try files.rename(unfinished, to: path)
+    try files.syncDirectory(directory.index)
+    let merged = run(header, try files.open(path, .read), segments: covered.count)
+    let old = group.compactMap { unit -> IDIndex.Run? in if case .run(let run) = unit { run } else { nil } }
+    lock.withLock {
+      idIndex.replace(old, by: merged)
+      noteHoles()
+    }
+    for run in old where run.path != path { try? files.remove(run.path) }
+    return true
+  }
+
+  /// The first eight neighbours of one tier. With the lock held.
+  private func mergeable() -> [Unit] {
+    var units: [Unit] = idIndex.runs.map { .run($0) }
+    units += closed.filter { $0.footer != nil && !idIndex.covers($0.name.base) }.map { .segment($0) }
+    units.sort { $0.first < $1.first }
+    var group: [Unit] = []
+    for unit in units {
+      if let last = group.last, last.tier != unit.tier || last.end != unit.first { group.removeAll() }
+      group.append(unit)
+      if group.count == IDIndex.fanOut { return group }
+    }
+    return []
+  }
+}

@@ -1,0 +1,83 @@
+/// Events as they come: first the history from an offset on, then what is appended, without a gap and without an end.
+///
+/// The next events are read only when they are asked for, so a slow reader slows nobody. The sequence ends when the log is closed or the task is cancelled.
+///
+/// ```swift
+/// for try await event in log.tail(from: lastSeen) {
+///   show(event)
+/// }
+/// ```
+public struct Tail: AsyncSequence, Sendable {
+  public typealias Element = Event
+  public typealias Failure = any Error
+
+  let core: LogCore
+  let first: Offset
+  let includesControlEvents: Bool
+
+  public func makeAsyncIterator() -> Iterator { Iterator(core, from: first, includesControlEvents) }
+
+  /// Not to be shared between tasks.
+  public struct Iterator: AsyncIteratorProtocol {
+    private let state: State
+    private var batch: [Event] = []
+    private var index = 0
+
+    init(_ core: LogCore, from first: Offset, _ includesControlEvents: Bool) {
+      state = State(core, from: first, includesControlEvents)
+    }
+
+    public mutating func next() async throws -> Event? {
+      if index == batch.count {
+        guard let more = try await state.nextBatch() else { return nil }
+        batch = more
+        index = 0
+      }
+      defer { index += 1 }
+      return batch[index]
+    }
+  }
+
+  /// The cursor behind an iterator, which can't be copied while iterators can.
+  ///
+  /// Unchecked: one iterator is used by one task at a time.
+  final class State: @unchecked Sendable {
+    private static let batchCount = 256
+    private let core: LogCore
+    private var next: Offset
+    private let includesControlEvents: Bool
+    private var cursor: Cursor?
+
+    init(_ core: LogCore, from first: Offset, _ includesControlEvents: Bool) {
+      self.core = core
+      next = first
+      self.includesControlEvents = includesControlEvents
+    }
+
+    /// At least one event; nil at the end.
+    func nextBatch() async throws -> [Event]? {
+      while !Task.isCancelled {
+        if let events = try read(), !events.isEmpty { return events }
+        if core.lock.withLock({ core.isClosed && core.suspended == nil }) { return nil }
+        let wanted = cursor?.position ?? next
+        await withTaskCancellationHandler {
+          await core.waitForEvents(from: wanted)
+        } onCancel: {
+          core.wakeWaiting()
+        }
+      }
+      return nil
+    }
+
+    private func read() throws -> [Event]? {
+      if cursor == nil {
+        let published = core.lock.withLock { core.published }
+        guard next < published || next == 0 else { return nil }
+        cursor = try Cursor(core, Query(offsets: next..<Offset.max, includesControlEvents: includesControlEvents))
+      }
+      if let events = try cursor?.copyNext(Self.batchCount), !events.isEmpty { return events }
+      guard try cursor?.extend() ?? false else { return nil }
+      return try cursor?.copyNext(Self.batchCount)
+    }
+  }
+}

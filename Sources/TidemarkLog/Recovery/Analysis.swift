@@ -1,0 +1,394 @@
+/// What a log's directory holds, judged by the rules of `Specs/recovery.md`. Reads only; opening, reading, verifying and trimming share it.
+struct Analysis {
+  /// One segment that counts.
+  struct Segment {
+    var name: SegmentName
+    /// Known for sealed segments.
+    var footer: Footer?
+    /// Known for open ones.
+    var header: SegmentHeader?
+    /// For all but the newest: where it ends.
+    var end: Offset
+    var predecessor: Pin
+    /// The digest that its successor names.
+    var digest: Digest128?
+    var byteCount: UInt64
+  }
+
+  /// The newest segment, which was being written.
+  struct Newest {
+    var name: SegmentName
+    var header: SegmentHeader
+    var scan: SegmentScan
+  }
+
+  private(set) var identity: LogIdentity
+  private(set) var identityGeneration: UInt64 = 1
+  /// Slots of the identity that must be written again.
+  private(set) var damagedSlots: [Int] = []
+  /// In order, without the newest.
+  private(set) var segments: [Segment] = []
+  private(set) var newest: Newest?
+  /// Where new events go: the end of what is known, gaps included.
+  private(set) var end: Offset = 0
+  private(set) var findings: [Finding] = []
+  /// Files in `segments/` that serve nothing any more.
+  private(set) var leftovers: [String] = []
+  private(set) var trimFloor: Offset = 0
+  /// Ranges that can't be served.
+  private(set) var gaps: [Range<Offset>] = []
+  /// The highest offset that anything records as durable.
+  private(set) var recordedDurable: Offset = 0
+
+  private let directory: LogDirectory
+  private let files: any FileSystem
+  private let durableFloor: Offset
+
+  var corruption: Finding? { findings.first { !$0.isHarmless && $0.kind != .gap } }
+  /// Below this nothing is kept.
+  var first: Offset { segments.first?.name.base ?? newest?.header.base ?? end }
+
+  /// Throws ``LogError/Code/notADirectory``, ``LogError/Code/notALog``, ``LogError/Code/unsupportedVersion``, and errors of reading.
+  init(_ directory: LogDirectory, _ files: any FileSystem, durableFloor: Offset) throws(LogError) {
+    self.directory = directory
+    self.files = files
+    self.durableFloor = durableFloor
+    identity = LogIdentity(logID: .zero, created: Timestamp(nanoseconds: 0), contentDigestKind: 1, epochs: [])
+    guard let status = try files.status(directory.path) else {
+      throw LogError(.notALog, "there is no log", file: directory.path, why: "nothing has that name", advice: "check the path, or make a log with init")
+    }
+    guard status.isDirectory else { throw LogError(.notADirectory, "a log is a directory", file: directory.path, why: "this is a file", advice: "name the log's directory") }
+    let isKnown = try readIdentity()
+    var candidates = try readSegments(takeIdentityFromSegments: !isKnown)
+    resolveDoubles(&candidates)
+    try chain(candidates)
+  }
+
+  private mutating func readIdentity() throws(LogError) -> Bool {
+    guard try files.status(directory.identity) != nil else {
+      guard try files.status(directory.segments) != nil, try !files.list(directory.segments).isEmpty else {
+        throw LogError(.notALog, "the directory holds no log", file: directory.path, why: "it has no identity", advice: "check the path, or make a log with init")
+      }
+      findings.append(Finding(.damagedIdentity, file: "identity", "the file is missing"))
+      damagedSlots = [0, 1]
+      return false
+    }
+    let file = try files.open(directory.identity, .read)
+    defer { file.close() }
+    let byteCount = Int(clamping: min(try file.byteCount(), UInt64(3 * IdentityPages.pageByteCount)))
+    var bytes = [UInt8](repeating: 0, count: byteCount)
+    let got = try file.read(bytes.count, at: 0, into: &bytes, at: 0)
+    bytes.removeLast(bytes.count - got)
+    switch IdentityPages.read(bytes) {
+    case .identity(let found, let generation, let damaged):
+      identity = found
+      identityGeneration = generation
+      for (slot, why) in damaged {
+        damagedSlots.append(slot)
+        findings.append(Finding(.damagedIdentity, file: "identity", position: UInt64(slot * IdentityPages.pageByteCount), why))
+      }
+      return true
+    case .unsupported(let why):
+      throw LogError(.unsupportedVersion, "the log is newer than this program", file: directory.identity, why: why, advice: "use the version that wrote it")
+    case .damaged(let why):
+      findings.append(Finding(.damagedIdentity, file: "identity", position: 0, "no slot serves: \(why)"))
+      damagedSlots = [0, 1]
+      return false
+    }
+  }
+
+  /// A file that may be a segment, as far as footer or header tell.
+  private struct Candidate {
+    var name: SegmentName
+    var footer: Footer?
+    var header: SegmentHeader?
+    /// Why neither can be read.
+    var trouble: String?
+    var byteCount: UInt64
+
+    var logID: EventID? { footer?.logID ?? header?.logID }
+    var path: String { "segments/\(name.text)" }
+  }
+
+  private mutating func readSegments(takeIdentityFromSegments: Bool) throws(LogError) -> [Candidate] {
+    guard try files.status(directory.segments) != nil else { return [] }
+    var candidates: [Candidate] = []
+    for text in try files.list(directory.segments).sorted() {
+      if text.hasSuffix(LogDirectory.unfinished) {
+        leftovers.append(text)
+        findings.append(Finding(.leftover, file: "segments/\(text)", "unfinished work"))
+      } else if let name = SegmentName(text) {
+        candidates.append(try read(name))
+      } else {
+        findings.append(Finding(.leftover, file: "segments/\(text)", "not a segment's name; left alone"))
+      }
+    }
+    if takeIdentityFromSegments { try adoptIdentity(candidates) }
+    candidates.removeAll { candidate in
+      guard let logID = candidate.logID, logID != identity.logID else { return false }
+      findings.append(Finding(.foreignSegment, file: candidate.path, position: 32, "it belongs to log \(logID.hexadecimal)"))
+      return true
+    }
+    return candidates
+  }
+
+  private func read(_ name: SegmentName) throws(LogError) -> Candidate {
+    let file = try files.open(directory.segment(name.text), .read)
+    defer { file.close() }
+    var candidate = Candidate(name: name, byteCount: try file.byteCount())
+    if name.form == .sealed {
+      let start = candidate.byteCount - min(candidate.byteCount, UInt64(Footer.byteCount))
+      var page = [UInt8](repeating: 0, count: Footer.byteCount)
+      let got = try file.read(page.count, at: start, into: &page, at: 0)
+      switch got == page.count ? Page.check(page.rawSpan, .footer) : .damaged("the file is too short for a footer") {
+      case .sound:
+        candidate.footer = Footer(page.rawSpan, fileLength: candidate.byteCount)
+        if candidate.footer == nil { candidate.trouble = "the footer contradicts the file's length" }
+      case .damaged(let why): candidate.trouble = why
+      case .unsupported(let why):
+        throw LogError(.unsupportedVersion, "the log is newer than this program", file: file.path, position: start, why: why, advice: "use the version that wrote it")
+      }
+    }
+    if candidate.footer == nil {
+      do throws(LogError) {
+        let header = try Sealer.header(file)
+        candidate.header = header
+      } catch {
+        guard error.code == .corrupt else { throw error }
+        candidate.trouble = error.why
+      }
+    }
+    let ids = (candidate.footer?.segmentID ?? candidate.header?.segmentID, candidate.footer?.base ?? candidate.header?.base)
+    if let id = ids.0, let base = ids.1, id != name.segmentID || base != name.base {
+      candidate.trouble = "the file was renamed: it is segment \(id.hexadecimal) with base \(base)"
+      candidate.footer = nil
+      candidate.header = nil
+    }
+    return candidate
+  }
+
+  private mutating func adoptIdentity(_ candidates: [Candidate]) throws(LogError) {
+    let named = candidates.compactMap { $0.logID }
+    guard let logID = named.first, named.allSatisfy({ $0 == logID }) else {
+      throw LogError(
+        .corrupt, "the log has lost its identity", file: directory.identity, why: named.isEmpty ? "no segment tells it" : "the segments belong to several logs",
+        advice: "salvage what can be read into a new log")
+    }
+    var epochs: [LogIdentity.Epoch] = []
+    for candidate in candidates {
+      guard let id = candidate.footer?.epochID ?? candidate.header?.epochID, id != epochs.last?.id else { continue }
+      let created = candidate.header?.created ?? Timestamp(nanoseconds: 0)
+      epochs.append(.init(id: id, parent: epochs.last?.id, forkSize: epochs.isEmpty ? 0 : candidate.name.base, created: created, rootHash: nil))
+    }
+    identity = LogIdentity(
+      logID: logID, created: epochs.first?.created ?? Timestamp(nanoseconds: 0), contentDigestKind: 1, epochs: epochs.suffix(IdentityPages.epochLimit))
+  }
+}
+
+// MARK: Which files count
+
+extension Analysis {
+  private mutating func resolveDoubles(_ candidates: inout [Candidate]) {
+    // An interrupted seal: the sealed form counts if its footer verifies.
+    var sealed = Set<EventID>()
+    for candidate in candidates where candidate.name.form == .sealed && candidate.footer != nil { sealed.insert(candidate.name.segmentID) }
+    let open = Set(candidates.filter { $0.name.form == .open && $0.header != nil }.map(\.name.segmentID))
+    candidates.removeAll { candidate in
+      let id = candidate.name.segmentID
+      let drop = candidate.name.form == .open ? sealed.contains(id) : candidate.footer == nil && open.contains(id)
+      if drop { leave(candidate, "an interrupted seal") }
+      return drop
+    }
+    // An interrupted recovery: the one that replaces counts if it holds as much.
+    var replaced = Set<EventID>()
+    for candidate in candidates {
+      guard let header = candidate.header, header.replaces != .zero,
+        let old = candidates.first(where: { $0.name.segmentID == header.replaces && $0.name.base == header.base })
+      else { continue }
+      if reach(candidate) >= reach(old) {
+        replaced.insert(old.name.segmentID)
+      } else {
+        replaced.insert(candidate.name.segmentID)
+      }
+    }
+    candidates.removeAll { candidate in
+      let drop = replaced.contains(candidate.name.segmentID)
+      if drop { leave(candidate, "an interrupted recovery") }
+      return drop
+    }
+    var bases: [Offset: Int] = [:]
+    for candidate in candidates { bases[candidate.name.base, default: 0] += 1 }
+    var seen = Set<Offset>()
+    candidates.removeAll { candidate in
+      guard bases[candidate.name.base] ?? 0 > 1 else { return false }
+      // A torn file beside a sound one of the same base is what a crash while rolling leaves.
+      if candidate.footer == nil && candidate.header == nil {
+        leave(candidate, candidate.trouble ?? "it can't be read")
+        return true
+      }
+      if seen.insert(candidate.name.base).inserted { return false }
+      findings.append(Finding(.doubledSegment, file: candidate.path, "another segment begins at offset \(candidate.name.base) too"))
+      return true
+    }
+  }
+
+  private mutating func leave(_ candidate: Candidate, _ why: String) {
+    leftovers.append(candidate.name.text)
+    findings.append(Finding(.leftover, file: candidate.path, why))
+  }
+
+  /// How far the sound frames of an open segment go.
+  private func reach(_ candidate: Candidate) -> Offset {
+    guard let header = candidate.header, let file = try? files.open(directory.segment(candidate.name.text), .read) else { return 0 }
+    defer { file.close() }
+    return (try? SegmentScan(file, header, name: candidate.path))?.summary.end ?? 0
+  }
+}
+
+// MARK: The chain
+
+extension Analysis {
+  private mutating func chain(_ all: [Candidate]) throws(LogError) {
+    var candidates = all.sorted { ($0.name.base, $0.name.form == .open ? 1 : 0) < ($1.name.base, $1.name.form == .open ? 1 : 0) }
+    for candidate in candidates { trimFloor = max(trimFloor, candidate.footer?.trimFloor ?? candidate.header?.trimFloor ?? 0) }
+    let last = try takeNewest(&candidates)
+    dropTrimmed(&candidates, end: last)
+    try link(candidates)
+    judgeOldest()
+    judgeEnd()
+    gaps += findings.filter { $0.kind == .gap || !$0.isHarmless }.compactMap { $0.offsets }.filter { !$0.isEmpty }
+    gaps.sort { $0.lowerBound < $1.lowerBound }
+  }
+
+  /// Scans the newest segment if it is an open one, and takes it out of the candidates. Returns its base.
+  private mutating func takeNewest(_ candidates: inout [Candidate]) throws(LogError) -> Offset? {
+    while let candidate = candidates.last, candidate.name.form == .open {
+      candidates.removeLast()
+      guard let header = candidate.header else {
+        judgeTornHeader(candidate, before: candidates.last)
+        continue
+      }
+      let file = try files.open(directory.segment(candidate.name.text), .read)
+      defer { file.close() }
+      let scan = try SegmentScan(file, header, name: candidate.path, knownDurable: max(durableFloor, trimFloor))
+      findings += scan.findings
+      trimFloor = max(trimFloor, scan.summary.trimFloor)
+      recordedDurable = max(recordedDurable, scan.recordedDurable)
+      end = scan.summary.end
+      newest = Newest(name: candidate.name, header: header, scan: scan)
+      return header.base
+    }
+    return nil
+  }
+
+  private mutating func judgeTornHeader(_ candidate: Candidate, before: Candidate?) {
+    let known = max(durableFloor, trimFloor)
+    if known <= candidate.name.base && !(candidate.trouble ?? "").hasPrefix("the file was renamed") && isTorn(candidate) {
+      leave(candidate, "a crash while rolling: \(candidate.trouble ?? "")")
+    } else {
+      let range = candidate.name.base..<max(candidate.name.base, known)
+      findings.append(Finding(.damagedHeader, file: candidate.path, position: 0, offsets: range, candidate.trouble ?? "it can't be read"))
+      end = max(end, range.upperBound)
+    }
+  }
+
+  /// Segments get their name only when header and first frames are synced; so a file with frames behind a bad header is damaged, not torn.
+  private func isTorn(_ candidate: Candidate) -> Bool {
+    guard let file = try? files.open(directory.segment(candidate.name.text), .read) else { return false }
+    defer { file.close() }
+    guard candidate.byteCount > UInt64(SegmentHeader.byteCount) else { return true }
+    var reader = FrameReader(file, seed: 0, limit: candidate.byteCount)
+    reader.seek(to: UInt64(SegmentHeader.byteCount))
+    return (try? reader.endOfNonZero()) == .some(.none)
+  }
+
+  private mutating func dropTrimmed(_ candidates: inout [Candidate], end newestBase: Offset?) {
+    var kept: [Candidate] = []
+    for (index, candidate) in candidates.enumerated() {
+      let end = candidate.footer?.end ?? (index + 1 < candidates.count ? candidates[index + 1].name.base : newestBase)
+      if let end, end <= trimFloor {
+        leave(candidate, "an interrupted trim: everything below offset \(trimFloor) may go")
+      } else {
+        kept.append(candidate)
+      }
+    }
+    candidates = kept
+  }
+
+  private mutating func link(_ candidates: [Candidate]) throws(LogError) {
+    var expected: Offset?
+    for (index, candidate) in candidates.enumerated() {
+      let following: (base: Offset, pin: Pin?)? =
+        index + 1 < candidates.count
+        ? (candidates[index + 1].name.base, candidates[index + 1].footer?.predecessor ?? candidates[index + 1].header?.predecessor)
+        : newest.map { ($0.header.base, $0.header.predecessor) }
+      if let expected, candidate.name.base > expected { miss(expected..<candidate.name.base) }
+      if let expected, candidate.name.base < expected {
+        findings.append(Finding(.doubledSegment, file: candidate.path, "it begins at offset \(candidate.name.base), before its predecessor's end \(expected)"))
+        continue
+      }
+      guard let predecessor = candidate.footer?.predecessor ?? candidate.header?.predecessor else {
+        let range = candidate.name.base..<max(candidate.name.base, following?.base ?? candidate.name.base)
+        findings.append(Finding(.damagedHeader, file: candidate.path, position: 0, offsets: range, candidate.trouble ?? "it can't be read"))
+        expected = range.upperBound
+        continue
+      }
+      let pin = following?.pin
+      var end = candidate.footer?.end ?? following?.base ?? candidate.name.base
+      if candidate.footer == nil, let trouble = candidate.trouble, candidate.name.form == .sealed { end = try rebuild(candidate, trouble, following?.base) }
+      if let footer = candidate.footer, let pin, pin.segmentID == candidate.name.segmentID,
+        pin.end != footer.end || pin.count != footer.end - footer.base || pin.digest != footer.digest
+      {
+        findings.append(Finding(.pinMismatch, file: candidate.path, offsets: candidate.name.base..<end, "it is not what the next segment says it should be"))
+      } else if let pin, pin.segmentID != candidate.name.segmentID, following?.base == end {
+        findings.append(
+          Finding(.pinMismatch, file: candidate.path, offsets: candidate.name.base..<end, "the next segment follows another one (\(pin.segmentID.hexadecimal))"))
+      }
+      segments.append(
+        Segment(
+          name: candidate.name, footer: candidate.footer, header: candidate.header, end: end, predecessor: predecessor,
+          digest: pin?.segmentID == candidate.name.segmentID ? pin?.digest : nil, byteCount: candidate.byteCount))
+      expected = end
+    }
+    if let newest {
+      if let expected, newest.header.base > expected { miss(expected..<newest.header.base) }
+    } else {
+      end = max(end, expected ?? trimFloor)
+      if let last = segments.last, last.name.form == .sealed {
+        findings.append(Finding(.missingNewest, file: "segments", offsets: end..<max(end, durableFloor), "the newest segment is gone; what it held is unknown"))
+      }
+    }
+    recordedDurable = max(recordedDurable, newest?.header.base ?? end)
+  }
+
+  private mutating func miss(_ range: Range<Offset>) {
+    findings.append(Finding(.missingSegment, file: "segments", offsets: range, "no segment holds these offsets"))
+  }
+
+  /// A sealed segment without a sound footer: its end comes from what follows, and the footer is made again from the frames.
+  private mutating func rebuild(_ candidate: Candidate, _ trouble: String, _ following: Offset?) throws(LogError) -> Offset {
+    let end = following ?? candidate.name.base
+    findings.append(
+      Finding(.damagedIndex, file: candidate.path, position: candidate.byteCount - min(candidate.byteCount, UInt64(Footer.byteCount)), trouble))
+    return end
+  }
+
+  private mutating func judgeOldest() {
+    guard let first = segments.first?.name.base ?? newest?.header.base else {
+      if trimFloor > 0 || durableFloor > 0 { return }
+      return
+    }
+    if first > trimFloor {
+      findings.append(Finding(.missingOldest, file: "segments", offsets: trimFloor..<first, "the oldest segment is gone, and no trim event says that it may be"))
+    }
+  }
+
+  private mutating func judgeEnd() {
+    if durableFloor > end {
+      findings.append(
+        Finding(.missingNewest, file: "segments", offsets: end..<durableFloor, "events up to offset \(durableFloor) are known to have been durable"))
+      end = durableFloor
+    }
+    recordedDurable = max(recordedDurable, durableFloor)
+  }
+}

@@ -1,0 +1,127 @@
+/// Copies what can be read of a damaged log into a new one, at the same offsets. What can't be read becomes a gap there.
+struct Salvage {
+  private let source: LogCore
+  private let target: LogDirectory
+  private let environment: Environment
+  private let options: LogOptions
+  private var identity: LogIdentity
+  private var report = SalvageReport()
+
+  static func run(
+    _ path: String, to newPath: String, _ environment: Environment, progress: ((Progress) -> Bool)?
+  ) throws(LogError) -> SalvageReport {
+    var options = LogOptions()
+    options.onCorruption = .salvage
+    options.sealing = .manual
+    let source = try LogCore.openForReading(path, options, environment)
+    defer { try? source.close() }
+    let identity = try LogCore.create(newPath, options, environment)
+    var salvage = Salvage(source, LogDirectory(path: newPath), environment, options, identity)
+    return try salvage.run(progress)
+  }
+
+  private init(_ source: LogCore, _ target: LogDirectory, _ environment: Environment, _ options: LogOptions, _ identity: LogIdentity) {
+    self.source = source
+    self.target = target
+    self.environment = environment
+    self.options = options
+    self.identity = identity
+  }
+
+  private mutating func run(_ progress: ((Progress) -> Bool)?) throws(LogError) -> SalvageReport {
+    let (first, size) = source.lock.withLock { (source.firstOffset, source.published) }
+    // The log that `create` made is empty; its first segment gives way to one that begins where the old log begins.
+    var segment = try fresh(base: first, after: nil)
+    for name in try environment.fileSystem.list(target.segments) where name != segment.name.text { try environment.fileSystem.remove(target.segment(name)) }
+    try environment.fileSystem.syncDirectory(target.segments)
+    var cursor = try Cursor(source, Query(offsets: first..<size, includesControlEvents: true, onDamage: .skip))
+    var buffer = FrameBuffer(capacity: 64 << 10)
+    var count: UInt32 = 0
+    while let next = try step(&cursor, into: &buffer) {
+      let expected = segment.end + UInt64(count)
+      if next > expected || buffer.recordByteCount >= 64 << 10 {
+        let last = next > expected ? buffer.takeLast() : nil
+        if last == nil { count += 1 }
+        try write(&buffer, &count, &segment)
+        if let last {
+          try gap(segment.end..<next, &segment)
+          buffer.append(last.rawSpan)
+          count = 1
+        }
+        if let progress, !progress(Progress(done: next - first, total: size - first)) {
+          throw LogError(.closed, "salvaging was stopped", file: target.path, advice: "remove the new log and run it again")
+        }
+      } else {
+        count += 1
+      }
+    }
+    try write(&buffer, &count, &segment)
+    if segment.end < size { try gap(segment.end..<size, &segment) }
+    try segment.mark(.close, incarnation: segment.header.incarnation)
+    segment.file.close()
+    report.gaps = cursor.gaps
+    return report
+  }
+
+  /// Copies the next record behind the others and returns its offset.
+  private mutating func step(_ cursor: inout Cursor, into buffer: inout FrameBuffer) throws(LogError) -> Offset? {
+    do {
+      guard let event = try cursor.next() else { return nil }
+      if event.isControl { report.controlEventCount += 1 } else { report.eventCount += 1 }
+      buffer.append(event.record)
+      return event.offset
+    } catch let error as LogError {
+      throw error
+    } catch {
+      throw LogError(.io, "salvaging failed", file: source.directory.path, why: "\(error)")
+    }
+  }
+
+  private func write(_ buffer: inout FrameBuffer, _ count: inout UInt32, _ segment: inout ActiveSegment) throws(LogError) {
+    guard count > 0 else { return }
+    let length = FrameHeader.frameLength(stored: buffer.recordByteCount)
+    if !segment.hasRoom(length) {
+      try segment.sync()
+      let next = try fresh(base: segment.end, after: segment)
+      segment.file.close()
+      segment = next
+    }
+    let header = FrameHeader(
+      .events, storedLength: buffer.recordByteCount, rawLength: buffer.recordByteCount, base: segment.end, count: count, durable: segment.durableEnd,
+      incarnation: segment.header.incarnation)
+    let finished = buffer.finish(header, seed: segment.seed)
+    try segment.write(buffer, length: finished, count: count, willSync: false)
+    buffer.removeAll()
+    count = 0
+  }
+
+  /// A gap begins a segment of its own.
+  private func gap(_ offsets: Range<Offset>, _ segment: inout ActiveSegment) throws(LogError) {
+    try segment.sync()
+    let replaced = segment.isEmpty ? segment : nil
+    var header = header(base: segment.end, after: segment)
+    if let replaced {
+      header = replaced.header
+      header.segmentID = environment.randomID()
+      header.replaces = replaced.header.segmentID
+    }
+    let piece = SegmentScan.Piece.gap(offsets: offsets, why: "could not be read when the log was salvaged")
+    let source = FreshSegment.Source(file: segment.file, seed: segment.seed, pieces: [piece], end: offsets.upperBound)
+    let next = try FreshSegment(environment: environment, directory: target, options: options).make(header, from: source)
+    segment.file.close()
+    if let replaced { try environment.fileSystem.remove(target.segment(replaced.name.text)) }
+    segment = next
+  }
+
+  private func fresh(base: Offset, after segment: ActiveSegment?) throws(LogError) -> ActiveSegment {
+    try FreshSegment(environment: environment, directory: target, options: options).make(header(base: base, after: segment))
+  }
+
+  private func header(base: Offset, after segment: ActiveSegment?) -> SegmentHeader {
+    SegmentHeader(
+      logID: identity.logID, epochID: identity.epochID, segmentID: environment.randomID(), base: base, created: environment.clock.now().time,
+      incarnation: environment.random.next() | 1, trimFloor: segment?.summary.trimFloor ?? base, replaces: .zero,
+      predecessor: segment.map { $0.summary.pin($0.header) } ?? .none, userEnd: segment?.summary.userEnd ?? 0,
+      sessionOffset: segment?.summary.sessionOffset ?? SegmentHeader.noSession, session: segment?.summary.session ?? [], durability: .written)
+  }
+}

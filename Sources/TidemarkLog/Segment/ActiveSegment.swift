@@ -1,0 +1,143 @@
+/// The segment that the writer appends to.
+///
+/// Unchecked: it belongs to whoever holds the writer's turn (see ``LogCore``), one thread at a time.
+final class ActiveSegment: @unchecked Sendable {
+  let header: SegmentHeader
+  let name: SegmentName
+  let file: any File
+  let seed: UInt64
+  private(set) var summary: SegmentSummary
+  private(set) var checkpoints: Checkpoints
+  /// Where the next frame goes.
+  private(set) var position: UInt64
+  /// Up to here the file holds frames and zeros that are allocated already.
+  private var zeroedEnd: UInt64
+  /// Everything below is synced.
+  private(set) var durableEnd: Offset
+  /// Where the first frame behind ``durableEnd`` begins.
+  private(set) var durablePosition: UInt64
+  /// What ``summary`` was at the last sync; nil while it is the same.
+  private var durableSummary: SegmentSummary?
+  /// The highest durable offset that a synced frame names.
+  private(set) var recordedDurable: Offset
+  /// A write or a sync failed: never to be written again.
+  private(set) var hasFailed = false
+  private let zerosAhead: Int
+  private let byteLimit: Int
+
+  init(
+    header: SegmentHeader, file: any File, summary: SegmentSummary, checkpoints: Checkpoints, position: UInt64, fileLength: UInt64, recordedDurable: Offset,
+    options: LogOptions
+  ) {
+    self.header = header
+    name = SegmentName(base: header.base, segmentID: header.segmentID, form: .open)
+    self.file = file
+    seed = header.seed
+    self.summary = summary
+    self.checkpoints = checkpoints
+    self.position = position
+    zeroedEnd = max(position, fileLength)
+    durableEnd = summary.end
+    durablePosition = position
+    self.recordedDurable = recordedDurable
+    zerosAhead = options.zerosAheadByteCount
+    byteLimit = options.segmentByteCount
+  }
+
+  var end: Offset { summary.end }
+  var isEmpty: Bool { summary.end == header.base }
+  /// What is known of the records up to ``durableEnd``.
+  var durable: SegmentSummary { durableSummary ?? summary }
+
+  /// Whether a frame of that length still belongs here.
+  func hasRoom(_ length: Int) -> Bool { isEmpty || position + UInt64(length) <= UInt64(byteLimit) }
+
+  /// Writes a finished frame of events at the end. The caller has filled its header from ``end`` and ``durableEnd``.
+  ///
+  /// Unless the next call syncs, the events count as written: a copy of what was known at the last sync is kept for the case that they must be written again.
+  func write(_ frame: FrameBuffer, length: Int, count: UInt32, willSync: Bool) throws(LogError) {
+    try write(frame.bytes.rawSpan.slice(0, length))
+    if !willSync && durableSummary == nil { durableSummary = summary.copy() }
+    pending = (count, length)
+    if !willSync { takeIn(frame) }
+  }
+
+  private var pending: (count: UInt32, length: Int) = (0, 0)
+
+  /// Counts the frame just written as part of the segment.
+  private func takeIn(_ frame: FrameBuffer) {
+    checkpoints.add(base: summary.end, position: position)
+    let why = summary.add(frame.records, count: pending.count)
+    assert(why == nil, "the engine wrote a malformed record")
+    position += UInt64(pending.length)
+  }
+
+  /// Syncs after `write(willSync: true)`; only then does the frame count.
+  func syncFrame(_ frame: FrameBuffer) throws(LogError) {
+    let named = durableEnd
+    try syncFile()
+    takeIn(frame)
+    didSync()
+    recordedDurable = max(recordedDurable, named)
+  }
+
+  /// Syncs what was written before.
+  func sync() throws(LogError) {
+    guard durableEnd < summary.end else { return }
+    try syncFile()
+    didSync()
+  }
+
+  private func didSync() {
+    durableSummary = nil
+    durableEnd = summary.end
+    durablePosition = position
+  }
+
+  private func syncFile() throws(LogError) {
+    do throws(LogError) { try file.sync() } catch {
+      hasFailed = true
+      throw error
+    }
+  }
+
+  /// Writes and syncs a frame without events that names the durable offset.
+  func mark(_ kind: FrameHeader.Kind, incarnation: UInt64) throws(LogError) {
+    try sync()
+    var frame = [UInt8](repeating: 0, count: FrameHeader.byteCount)
+    FrameHeader(kind, base: summary.end, durable: durableEnd, incarnation: incarnation).encode(into: &frame, seed: seed)
+    try write(frame.rawSpan)
+    try syncFile()
+    position += UInt64(frame.count)
+    recordedDurable = durableEnd
+  }
+
+  private func write(_ bytes: RawSpan) throws(LogError) {
+    let end = position + UInt64(bytes.byteCount)
+    do throws(LogError) {
+      try file.write(bytes, at: position)
+      if end > zeroedEnd { try writeZeros(from: end) }
+    } catch {
+      hasFailed = true
+      throw error
+    }
+  }
+
+  /// Zeros written ahead make later syncs cheap: they change neither the file's size nor its extents.
+  private func writeZeros(from end: UInt64) throws(LogError) {
+    zeroedEnd = try Self.writeZeros(file, from: end, ahead: zerosAhead, limit: byteLimit)
+  }
+
+  /// Returns where the zeros end. Without space for them, none are needed: appending goes on as long as frames fit.
+  static func writeZeros(_ file: any File, from end: UInt64, ahead: Int, limit: Int) throws(LogError) -> UInt64 {
+    let count = min(ahead, max(0, limit - Int(clamping: end)))
+    guard count > 0 else { return end }
+    do throws(LogError) {
+      try file.write([UInt8](repeating: 0, count: count).rawSpan, at: end)
+      return end + UInt64(count)
+    } catch {
+      guard error.code == .diskFull else { throw error }
+      return end
+    }
+  }
+}

@@ -1,0 +1,142 @@
+/// A segment file opened for reading, with what is needed to find an offset in it.
+final class SegmentAccess: Sendable {
+  let name: SegmentName
+  let file: any File
+  let seed: UInt64
+  /// Where its frames end at the latest; nil: ask the file, which grows.
+  let limit: UInt64?
+  /// The frame table of a sealed segment; nil for open ones, and if the index is damaged.
+  let frames: [SegmentIndex.Frame]?
+  let headerSession: [UInt8]
+  /// Sessions in a sealed segment.
+  let sessions: [SegmentIndex.SessionEntry]
+  let idPages: IDPageRun?
+  /// Set if the index could not be read.
+  let damagedIndex: Bool
+
+  /// Throws ``LogError/Code/corrupt`` if the header is damaged, so that nothing in the file can be verified.
+  init(_ name: SegmentName, _ path: String, _ files: any FileSystem, footer: Footer?) throws(LogError) {
+    self.name = name
+    file = try files.open(path, .read)
+    let header: SegmentHeader
+    if let footer, let read = try? Sealer.header(file) {
+      header = read
+      seed = footer.seed
+    } else {
+      header = try Sealer.header(file)
+      seed = header.seed
+    }
+    headerSession = header.session
+    guard let footer else {
+      limit = nil
+      frames = nil
+      sessions = []
+      idPages = nil
+      damagedIndex = false
+      return
+    }
+    limit = footer.idPagesPosition
+    idPages = IDPageRun(file: file, position: footer.idPagesPosition, pageCount: Int(clamping: footer.idPageCount), seed: footer.seed)
+    var reader = FrameReader(
+      file, seed: footer.seed, from: footer.indexPosition, limit: footer.fileLength - UInt64(Footer.byteCount))
+    if case .frame(let frame, _) = try reader.next(), frame.kind == FrameHeader.Kind.index.rawValue, reader.decode(), let index = SegmentIndex(reader.payload) {
+      frames = index.frames
+      sessions = index.sessions
+      damagedIndex = false
+    } else {
+      frames = nil
+      sessions = []
+      damagedIndex = true
+    }
+  }
+
+  /// Where to begin reading to meet `offset`.
+  func position(for offset: Offset, _ checkpoints: Checkpoints?) -> UInt64 {
+    if let frames {
+      guard let at = frames.firstIndexHolding(offset) else { return UInt64(SegmentHeader.byteCount) }
+      return frames[at].position
+    }
+    return checkpoints?.position(for: offset) ?? UInt64(SegmentHeader.byteCount)
+  }
+}
+
+extension [SegmentIndex.Frame] {
+  /// The last frame that begins at or below an offset.
+  func firstIndexHolding(_ offset: Offset) -> Int? {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle].base <= offset { low = middle + 1 } else { high = middle }
+    }
+    return low == 0 ? nil : low - 1
+  }
+}
+
+/// The segment files that were read last stay open; so do the frames that were decoded last.
+final class SegmentReaders: Sendable {
+  static let openLimit = 12
+  static let frameLimit = 4
+
+  private struct State {
+    var accesses: [SegmentAccess] = []
+    var frames: [DecodedFrame] = []
+  }
+
+  /// One frame's records, decompressed.
+  struct DecodedFrame {
+    var name: SegmentName
+    var base: Offset
+    var end: Offset
+    var records: [UInt8]
+  }
+
+  private let state = Locked(State())
+
+  func access(_ name: SegmentName, footer: Footer?, _ directory: LogDirectory, _ files: any FileSystem) throws(LogError) -> SegmentAccess {
+    let known = state.withLock { state -> SegmentAccess? in
+      guard let index = state.accesses.firstIndex(where: { $0.name == name }) else { return nil }
+      let found = state.accesses.remove(at: index)
+      state.accesses.append(found)
+      return found
+    }
+    if let known { return known }
+    let opened = try SegmentAccess(name, directory.segment(name.text), files, footer: footer)
+    state.withLock { state in
+      if state.accesses.count >= Self.openLimit { state.accesses.removeFirst() }
+      state.accesses.append(opened)
+    }
+    return opened
+  }
+
+  func frame(holding offset: Offset) -> DecodedFrame? {
+    state.withLock { state in
+      guard let index = state.frames.firstIndex(where: { $0.base <= offset && offset < $0.end }) else { return nil }
+      let found = state.frames.remove(at: index)
+      state.frames.append(found)
+      return found
+    }
+  }
+
+  func keep(_ frame: DecodedFrame) {
+    state.withLock { state in
+      if state.frames.count >= Self.frameLimit { state.frames.removeFirst() }
+      state.frames.append(frame)
+    }
+  }
+
+  /// The file has gone or was replaced.
+  func forget(_ name: SegmentName) {
+    state.withLock { state in
+      state.accesses.removeAll { $0.name == name }
+      state.frames.removeAll { $0.name == name }
+    }
+  }
+
+  func forgetAll() {
+    state.withLock { state in
+      state.accesses.removeAll()
+      state.frames.removeAll()
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/// All the file I/O that the engine does. Two things implement it: ``POSIXFileSystem``, and the simulated disk of the tests.
+///
+/// Every failure is a ``LogError`` that names the path and carries the errno.
+package protocol FileSystem: AnyObject, Sendable {
+  /// Opens a file. `.create` fails if something has that name already.
+  func open(_ path: String, _ mode: OpenMode) throws(LogError) -> any File
+  /// The names in a directory, in no order.
+  func list(_ directory: String) throws(LogError) -> [String]
+  /// What stands at a path, or nil if nothing does.
+  func status(_ path: String) throws(LogError) -> FileStatus?
+  func makeDirectory(_ path: String) throws(LogError)
+  /// Renames within one directory, replacing what has the new name.
+  func rename(_ path: String, to newPath: String) throws(LogError)
+  func remove(_ path: String) throws(LogError)
+  /// Makes the names in a directory durable.
+  func syncDirectory(_ path: String) throws(LogError)
+  /// Takes the writer's lock and writes the holder's name into the file. Throws ``LogError/Code/locked`` with the present holder's name.
+  func lock(_ path: String, holder: String) throws(LogError) -> any FileLock
+  /// Maps one page that processes share. For readers nil if the file is not there or too short.
+  func sharedPage(_ path: String, writable: Bool) throws(LogError) -> SharedPage?
+}
+
+package enum OpenMode: Sendable {
+  case read
+  case write
+  case create
+}
+
+package struct FileStatus: Sendable, Equatable {
+  package var isDirectory: Bool
+  package var byteCount: UInt64
+  /// Tells whether a path still leads to the same file: device and inode.
+  package var device: UInt64
+  package var inode: UInt64
+
+  package init(isDirectory: Bool, byteCount: UInt64, device: UInt64, inode: UInt64) {
+    self.isDirectory = isDirectory
+    self.byteCount = byteCount
+    self.device = device
+    self.inode = inode
+  }
+}
+
+package protocol File: AnyObject, Sendable {
+  var path: String { get }
+  /// Reads up to `count` bytes at `position` into `buffer` from `index` on. Returns fewer only at the end of the file.
+  func read(_ count: Int, at position: UInt64, into buffer: inout [UInt8], at index: Int) throws(LogError) -> Int
+  /// Writes all of `bytes`, or throws; then any part of them may have been written.
+  func write(_ bytes: RawSpan, at position: UInt64) throws(LogError)
+  /// Makes data and size durable.
+  func sync() throws(LogError)
+  func byteCount() throws(LogError) -> UInt64
+  func makeReadOnly() throws(LogError)
+  /// Closes the descriptor. Calls after that fail; closing twice is harmless.
+  func close()
+}
+
+package protocol FileLock: AnyObject, Sendable {
+  /// Empties the file and gives the lock up.
+  func release()
+}

@@ -1,0 +1,50 @@
+import Synchronization
+import TidemarkLog
+import TidemarkText
+
+/// Prints events as they are appended, each at once.
+enum Follower {
+  /// Returns when the selection is done or Ctrl-C came.
+  static func run(
+    _ log: Log, from offset: Offset, _ selection: EventSelection, _ formatter: some EventFormatter, _ output: Output
+  ) throws {
+    let outcome = Outcome()
+    let task = Task.detached {
+      do {
+        try await follow(log, from: offset, selection, formatter)
+        outcome.set(nil)
+      } catch {
+        outcome.set(error)
+      }
+      Interrupt.wake()
+    }
+    Interrupt.wait()
+    task.cancel()
+    if let error = outcome.error { throw error }
+  }
+
+  private static func follow(
+    _ log: Log, from offset: Offset, _ selection: EventSelection, _ formatter: some EventFormatter
+  ) async throws {
+    var selection = selection
+    var formatter = formatter
+    let output = Output()
+    for try await event in log.tail(from: offset, includesControlEvents: selection.control) {
+      if let to = selection.to, event.offset >= to { return }
+      if selection.takesLive(event.view) {
+        try formatter.append(event.view, event.session, to: &output.bytes)
+        try output.flush()
+      }
+      if selection.isDone { return }
+      if let to = selection.to, event.offset + 1 >= to { return }
+    }
+  }
+
+  /// How the task ended.
+  private final class Outcome: Sendable {
+    private let state = Mutex<(any Error)?>(nil)
+
+    var error: (any Error)? { state.withLock { $0 } }
+    func set(_ error: (any Error)?) { state.withLock { $0 = error } }
+  }
+}

@@ -1,0 +1,194 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+import Synchronization
+import TidemarkText
+
+/// What the tool asks of the operating system. No other file of the tool calls the C library.
+enum System {
+  static let standardInput: Int32 = 0
+  static let standardOutput: Int32 = 1
+  static let standardError: Int32 = 2
+
+  static func exit(_ code: ExitCode) -> Never {
+    #if canImport(Glibc)
+      Glibc.exit(code.rawValue)
+    #elseif canImport(Musl)
+      Musl.exit(code.rawValue)
+    #else
+      Darwin.exit(code.rawValue)
+    #endif
+  }
+
+  static func openForReading(_ path: String) throws -> Int32 {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure("can't open the input", path, advice: "check the path and its permissions") }
+    return descriptor
+  }
+
+  /// Reads what fits into `buffer` from `index` on, at least one byte unless at the end. Throws ``Interrupted`` after Ctrl-C.
+  static func read(_ descriptor: Int32, into buffer: inout [UInt8], at index: Int, path: String) throws -> Int {
+    while true {
+      try Interrupt.waitForInput(descriptor)
+      let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+        unsafe readOnce(descriptor, bytes, index)
+      }
+      if count >= 0 { return count }
+      guard errno == EINTR || errno == EAGAIN else {
+        throw failure("can't read the input", path, advice: "check the file and its disk, then run the import again")
+      }
+    }
+  }
+
+  private static func readOnce(_ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer, _ index: Int) -> Int {
+    let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[index...])
+    #if canImport(Glibc)
+      return unsafe Glibc.read(descriptor, rest.baseAddress, rest.count)
+    #elseif canImport(Musl)
+      return unsafe Musl.read(descriptor, rest.baseAddress, rest.count)
+    #else
+      return unsafe Darwin.read(descriptor, rest.baseAddress, rest.count)
+    #endif
+  }
+
+  static func write(_ descriptor: Int32, _ bytes: [UInt8]) throws {
+    var done = 0
+    while done < bytes.count {
+      let count = unsafe bytes.withUnsafeBytes { all in
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: all[done...])
+        #if canImport(Glibc)
+          return unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+        #elseif canImport(Musl)
+          return unsafe Musl.write(descriptor, rest.baseAddress, rest.count)
+        #else
+          return unsafe Darwin.write(descriptor, rest.baseAddress, rest.count)
+        #endif
+      }
+      if count >= 0 {
+        done += count
+      } else if errno == EAGAIN {
+        var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        _ = unsafe poll(&request, 1, -1)
+      } else if errno != EINTR {
+        throw failure("can't write the output", "standard output", advice: "check where it goes")
+      }
+    }
+  }
+
+  static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
+  /// The size of a regular file; nil for pipes and terminals.
+  static func byteCount(_ descriptor: Int32) -> UInt64? {
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    return UInt64(max(0, status.st_size))
+  }
+
+  static func isDirectory(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
+  /// The names in a directory, sorted, without those that start with a dot.
+  static func list(_ path: String) throws -> [String] {
+    guard let directory = unsafe opendir(path) else {
+      throw failure("can't list the directory", path, advice: "check the path and its permissions")
+    }
+    defer { _ = unsafe closedir(directory) }
+    var names: [String] = []
+    while let entry = unsafe readdir(directory) {
+      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      if !name.hasPrefix(".") { names.append(name) }
+    }
+    return names.sorted()
+  }
+
+  /// Nanoseconds on a clock that is never set.
+  static func monotonicNanoseconds() -> UInt64 {
+    var now = timespec()
+    _ = unsafe clock_gettime(CLOCK_MONOTONIC, &now)
+    return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
+  }
+
+  private static func failure(_ what: String, _ path: String, advice: String) -> ToolError {
+    let number = errno
+    let why = unsafe String(cString: strerror(number))
+    return ToolError(.environment, what, place: path, why: why, advice: advice)
+  }
+}
+
+/// Thrown where work stops because the user asked for it.
+struct Interrupted: Error {}
+
+/// Ctrl-C, and a request to end: noted by a signal handler, obeyed between events. A second one ends the program at once.
+enum Interrupt {
+  private static let flag = Atomic<Bool>(false)
+  /// The handler writes a byte into this pipe, so that a wait for input ends whichever thread the signal came to.
+  private static let writeEnd = Atomic<Int32>(-1)
+  private static let readEnd = Atomic<Int32>(-1)
+
+  static var isRequested: Bool { flag.load(ordering: .relaxed) }
+
+  static func check() throws {
+    if isRequested { throw Interrupted() }
+  }
+
+  static func install() {
+    var ends: [Int32] = [-1, -1]
+    guard unsafe ends.withUnsafeMutableBufferPointer({ unsafe pipe($0.baseAddress) }) == 0 else { return }
+    readEnd.store(ends[0], ordering: .relaxed)
+    writeEnd.store(ends[1], ordering: .relaxed)
+    for number in [SIGINT, SIGTERM] {
+      signal(number) { number in
+        Interrupt.request()
+        signal(number, SIG_DFL)
+      }
+    }
+    // A file size limit is then an error that can be told, as a full disk is.
+    signal(SIGXFSZ, SIG_IGN)
+  }
+
+  /// Ends a wait as if the user had asked for it.
+  static func request() {
+    let saved = errno
+    flag.store(true, ordering: .relaxed)
+    wake()
+    errno = saved
+  }
+
+  /// Ends ``wait()``.
+  static func wake() {
+    var byte: UInt8 = 0
+    #if canImport(Glibc)
+      _ = unsafe Glibc.write(writeEnd.load(ordering: .relaxed), &byte, 1)
+    #elseif canImport(Musl)
+      _ = unsafe Musl.write(writeEnd.load(ordering: .relaxed), &byte, 1)
+    #else
+      _ = unsafe Darwin.write(writeEnd.load(ordering: .relaxed), &byte, 1)
+    #endif
+  }
+
+  /// Waits until input is there, or throws ``Interrupted``.
+  static func waitForInput(_ descriptor: Int32) throws {
+    while true {
+      try check()
+      var requests = [
+        pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: readEnd.load(ordering: .relaxed), events: Int16(POLLIN), revents: 0),
+      ]
+      _ = unsafe requests.withUnsafeMutableBufferPointer { unsafe poll($0.baseAddress, 2, -1) }
+      try check()
+      if requests[0].revents != 0 { return }
+    }
+  }
+
+  /// Waits for Ctrl-C or ``wake()``.
+  static func wait() {
+    var request = pollfd(fd: readEnd.load(ordering: .relaxed), events: Int16(POLLIN), revents: 0)
+    while !isRequested, unsafe poll(&request, 1, -1) < 1 {}
+  }
+}

@@ -1,0 +1,95 @@
+import TidemarkLog
+import TidemarkText
+
+/// Appends events from a reader in batches and keeps count.
+struct Importer {
+  let log: Log
+  let batchSize: Int
+  /// Called after each batch with the offset after its last event.
+  let acknowledge: (Offset) throws -> Void
+
+  /// Offset of the first event that was appended.
+  private(set) var first: Offset?
+  /// Events appended.
+  private(set) var count: UInt64 = 0
+  /// Events that were there already.
+  private(set) var duplicates: UInt64 = 0
+  private(set) var conflicts: UInt64 = 0
+
+  private var batch: [NewEvent] = []
+  private var batchLine = 0
+
+  init(log: Log, batchSize: Int, acknowledge: @escaping (Offset) throws -> Void) {
+    self.log = log
+    self.batchSize = batchSize
+    self.acknowledge = acknowledge
+  }
+
+  /// Appends everything, or throws after appending what came before the mistake: its batch up to the line before it, too.
+  mutating func run(_ reader: inout some EventReader, _ source: FileSource, _ progress: ProgressDisplay) throws {
+    var failure: (any Error)?
+    while failure == nil {
+      do {
+        try Interrupt.check()
+        guard let event = try reader.next() else { break }
+        if batch.isEmpty { batchLine = reader.lineNumber }
+        batch.append(event)
+      } catch {
+        failure = error
+        break
+      }
+      guard batch.count == batchSize else { continue }
+      try commit(reader.lineNumber, source)
+      progress.update(done: reader.consumedByteCount, of: source.byteCount, "\(count + duplicates) events")
+    }
+    if !batch.isEmpty { try commit(reader.lineNumber, source) }
+    if let failure { throw Self.explain(failure, reader, source) }
+  }
+
+  private mutating func commit(_ line: Int, _ source: FileSource) throws {
+    do {
+      let answers = try batch.count == 1 ? [log.append(batch[0])] : log.append(batch)
+      for answer in answers {
+        if answer.isDuplicate {
+          duplicates += 1
+        } else {
+          first = first ?? answer.offset
+          count += 1
+        }
+      }
+      batch.removeAll(keepingCapacity: true)
+    } catch let error as LogError {
+      if error.code == .conflict { conflicts += 1 }
+      throw Self.explain(error, source, batchLine...max(batchLine, line))
+    }
+    try acknowledge(log.size)
+  }
+
+  /// What is the matter with an event is told with its line; what is the matter with the log, with its file.
+  private static func explain(_ error: LogError, _ source: FileSource, _ lines: ClosedRange<Int>) -> ToolError {
+    let place = lines.count == 1 ? "line \(lines.lowerBound)" : "lines \(lines.lowerBound) to \(lines.upperBound)"
+    switch error.code {
+    case .conflict, .invalidEvent, .invalidText, .timeOutOfRange, .stringTooLong, .tooLarge:
+      return ToolError(
+        ExitCode(error.code), error.what, place: "\(source.name), \(place)", why: error.why,
+        advice: "\(error.advice); what came before is in the log")
+    default:
+      let file = error.file.map { file in error.position.map { "\(file), byte \($0)" } ?? file }
+      return ToolError(
+        ExitCode(error.code), error.what, place: file, why: error.why,
+        advice: "\(error.advice); \(source.name) is not appended from line \(lines.lowerBound) on")
+    }
+  }
+
+  private static func explain(_ error: any Error, _ reader: some EventReader, _ source: FileSource) -> any Error {
+    switch error {
+    case let error as InputError:
+      return ToolError(error, file: source.name, advice: "correct it, or name another --format; what came before it is in the log")
+    case is Interrupted:
+      return ToolError(
+        .environment, "import stopped", place: "\(source.name), after line \(reader.lineNumber)", why: "interrupted",
+        advice: "run it again to do the rest; with --id-from nothing is doubled")
+    default: return error
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import TidemarkLog
+import TidemarkText
+
+/// The tool `tidemark`: an event log from the command line.
+@main
+enum Tidemark {
+  static let version = "0.1.0"
+  static let programAndVersion = "tidemark \(version)"
+
+  static let commands = [
+    Command(InitCommand.description, InitCommand.run),
+    Command(AppendCommand.description, AppendCommand.run),
+    Command(CatCommand.description, CatCommand.run),
+    Command(InfoCommand.description, InfoCommand.run),
+    Command(VerifyCommand.description, VerifyCommand.run),
+    Command(DumpCommand.description, DumpCommand.run),
+    Command(RecoverCommand.description, RecoverCommand.run),
+    Command(SalvageCommand.description, SalvageCommand.run),
+    Command(SealCommand.description, SealCommand.run),
+    Command(TrimCommand.description, TrimCommand.run),
+  ]
+
+  static func main() {
+    Interrupt.install()
+    let output = Output()
+    do {
+      let code = try run(Array(CommandLine.arguments.dropFirst()), output)
+      try output.flush()
+      System.exit(code)
+    } catch {
+      try? output.flush()
+      if let error = error as? LogError {
+        Output.complain(error.description)
+        System.exit(ExitCode(error.code))
+      }
+      let error = ToolError(error)
+      Output.complain(error.description)
+      System.exit(error.exitCode)
+    }
+  }
+
+  private static func run(_ words: [String], _ output: Output) throws -> ExitCode {
+    guard let name = words.first else {
+      try System.write(System.standardError, Array(overview.utf8))
+      return .usage
+    }
+    switch name {
+    case "--version":
+      output.line(programAndVersion)
+    case "help", "--help", "-h":
+      output.bytes.append(try words.count > 1 ? HelpText.of(command(words[1]).description) : overview)
+    default:
+      let command = try command(name)
+      let arguments = try ParsedArguments(Array(words.dropFirst()), for: command.description)
+      if !arguments.isSet("help") { return try command.run(arguments, output) }
+      output.bytes.append(HelpText.of(command.description))
+    }
+    return .success
+  }
+
+  private static func command(_ name: String) throws -> Command {
+    if let command = commands.first(where: { $0.description.name == name }) { return command }
+    let nearest = Suggestion.nearest(to: name, among: commands.map(\.description.name) + ["help"])
+    throw UsageError(
+      "unknown command \(name)", why: "there is no such command", advice: nearest.map { "did you mean \($0)?" } ?? "see `tidemark help`")
+  }
+
+  private static var overview: String {
+    let commandRows = commands.map { ($0.description.name, $0.description.summary) }
+    let sections = [
+      ["usage: tidemark COMMAND [arguments]", "", "An append-only event log that survives what happens to devices.", "", "commands:"],
+      HelpText.table(commandRows + [("help COMMAND", "explain a command, with examples"), ("--version", "print the version")]),
+      ["", "exit codes:"], HelpText.table(ExitCode.list),
+      [
+        "", "examples:", "  tidemark init captures", "  tidemark append captures scans.jsonl --type scan --id-from /scan_id",
+        "  tidemark cat captures --format table",
+      ],
+    ]
+    return sections.joined().joined(separator: "\n") + "\n"
+  }
+}

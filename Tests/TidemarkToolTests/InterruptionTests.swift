@@ -1,0 +1,105 @@
+import Foundation
+import Testing
+
+@Suite("Interruptions of the tool")
+struct InterruptionTests {
+  let space: Workspace
+
+  init() throws {
+    space = try Workspace()
+    #expect(try space.run("init", "log").code == 0)
+  }
+
+  @Test("an import that is killed at any moment and run again gives the same events as one that ran through")
+  func killedImport() throws {
+    let input = (0..<4_000).map { "{\"id\":\"scan-\($0)\",\"gate\":\($0 % 7)}\n" }.joined()
+    try space.write("in.jsonl", input)
+    let command = ["--id-from", "/id", "--subject-from", "/gate", "--batch", "3", "in.jsonl"]
+    try space.run("init", "whole")
+    #expect(try space.run(["append", "whole"] + command, input: []).code == 0)
+    for round in 0..<8 {
+      let running = try space.start(["append", "log", "--acks"] + command, standardInput: FileHandle.nullDevice)
+      try running.waitForLines(1 + round * 40)
+      running.kill(SIGKILL)
+      let result = try running.finish()
+      #expect(result.code == -SIGKILL)
+      // What was acknowledged before the kill is there.
+      let acknowledged = result.lines.last { $0.hasPrefix("ack ") && result.output.contains($0 + "\n") }
+      let next = try #require(acknowledged.flatMap { Int($0.dropFirst(4)) })
+      #expect(try space.run("cat", "log", "--control", "--to", "\(next)").lines.count == next)
+    }
+    let last = try space.run(["append", "log"] + command, input: [])
+    #expect(last.code == 0)
+    #expect(try (last.summary["count"] ?? 0) + (last.summary["duplicates"] ?? 0) == 4_000)
+    func events(_ log: String) throws -> [String] {
+      // Offsets differ by the sessions between, times and clocks by the moment.
+      try space.run("cat", log).lines.map { line in
+        try line.replacing(Regex(#""offset":[0-9]+,"#), with: "").replacing(
+          Regex(#""(time|boot_id)":"[^"]*",|"elapsed_ns":[0-9]+,"#), with: "")
+      }
+    }
+    #expect(try events("log") == events("whole"))
+    #expect(try space.run("verify", "log").code == 0)
+  }
+
+  @Test("Ctrl-C stops an import between events; what was read is in the log")
+  func interruptedImport() throws {
+    let pipe = Pipe()
+    let running = try space.start(["append", "log", "--acks", "--batch", "2"], standardInput: pipe)
+    pipe.fileHandleForWriting.write(Data("1\n2\n3\n".utf8))
+    try running.waitForLines(1)
+    usleep(50_000)
+    running.kill(SIGINT)
+    let result = try running.finish()
+    #expect(result.code == 3)
+    #expect(result.errors.contains("import stopped (standard input, after line 3): interrupted"), "\(result.errors)")
+    #expect(try result.summary["count"] == 3)
+    #expect(try space.run("cat", "log", "--format", "raw").output == "1\n2\n3\n")
+    #expect(try space.run("recover", "log").output.hasPrefix("was closed cleanly"))
+  }
+
+  @Test("follow prints events of another process at once, and Ctrl-C ends it well")
+  func follow() throws {
+    try space.run("append", "log", "--type", "a", input: "1\n")
+    let running = try space.start(["cat", "log", "--follow", "--format", "raw"], standardInput: FileHandle.nullDevice)
+    try running.waitForLines(1)
+    try space.run("append", "log", "--type", "a", input: "2\n3\n")
+    try running.waitForLines(3)
+    try space.run("append", "log", "--type", "b", input: "4\n")
+    try running.waitForLines(4)
+    running.kill(SIGINT)
+    let result = try running.finish()
+    #expect(result.code == 0)
+    #expect(result.output == "1\n2\n3\n4\n")
+  }
+
+  @Test("follow obeys limit, type and to")
+  func followSelection() throws {
+    try space.run("append", "log", "--type", "a", input: "1\n")
+    let limited = try space.start(
+      ["cat", "log", "--follow", "--format", "raw", "--type", "a", "--limit", "2"], standardInput: FileHandle.nullDevice)
+    let size = try space.run("cat", "log", "--control").lines.count
+    let bounded = try space.start(
+      ["cat", "log", "--follow", "--format", "raw", "--to", "\(size + 2)"], standardInput: FileHandle.nullDevice)
+    try space.run("append", "log", "--type", "b", input: "2\n")
+    try space.run("append", "log", "--type", "a", input: "3\n4\n")
+    #expect(try limited.finish().output == "1\n3\n")
+    // A session and one event.
+    #expect(try bounded.finish().output == "1\n2\n")
+  }
+
+  @Test("output that nobody reads ends the tool")
+  func closedOutput() throws {
+    try space.run("append", "log", "--batch", "1000", input: String(repeating: "\"some text that takes space\"\n", count: 5_000))
+    let shell = Process()
+    shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+    shell.arguments = [
+      "-c",
+      "'\(Workspace.tool)' cat '\(space.path("log"))' | head -1 >/dev/null; '\(Workspace.tool)' cat '\(space.path("log"))' >/dev/full; test $? = 3",
+    ]
+    shell.standardError = FileHandle.nullDevice
+    try shell.run()
+    shell.waitUntilExit()
+    #expect(shell.terminationStatus == 0)
+  }
+}

@@ -1,0 +1,1 @@
+"""Self tests of the reader; run `selftest.py`."""

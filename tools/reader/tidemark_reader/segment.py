@@ -1,0 +1,200 @@
+"""Segment files as they are found in the directory, before anything is said about how they hang together."""
+
+import os
+import re
+
+from .frame import EVENTS, GAP
+from .hashes import RecordDigest, fingerprint
+from .page import FOOTER_SIZE, PAGE_SIZE, Footer, Header, segment_seed
+from .record import TRIM, trim_floor
+from .report import Damaged, Finding
+from .walk import Hole, sealed_end, walk_open, walk_sealed
+
+NAME = re.compile(r"([0-9]{20})-([0-9a-f]{32})\.(open|sealed)\Z")
+
+
+class Segment:
+  """One file in `segments/`. `end` is None until it is known."""
+
+  def __init__(self, log_path, name):
+    base, identifier, form = NAME.match(name).groups()
+    self.file = "segments/" + name
+    self.path = os.path.join(log_path, "segments", name)
+    self.base = int(base)
+    self.id = bytes.fromhex(identifier)
+    self.sealed = form == "sealed"
+    self.header = self.footer = None
+    self.header_damage = self.footer_damage = None
+    self.size = 0
+    self.end = None
+    self.pinned_end = None
+    self.digest = None
+    self.is_readable = True
+    self.load()
+
+  def load(self):
+    """Read header and footer. Raises `Unsupported` for a newer version."""
+    with open(self.path, "rb") as stream:
+      page = stream.read(PAGE_SIZE)
+      self.size = stream.seek(0, os.SEEK_END)
+      try:
+        self.header = Header(page, self.file)
+      except Damaged as damage:
+        self.header_damage = str(damage)
+      if not self.sealed:
+        return
+      position = max(0, self.size - FOOTER_SIZE)
+      stream.seek(position)
+      try:
+        footer = Footer(stream.read(FOOTER_SIZE), self.file, position)
+        if footer.length != self.size:
+          raise Damaged("the file has %d bytes in place of %d" % (self.size, footer.length))
+        self.footer = footer
+        self.end, self.digest = footer.end, footer.digest
+      except Damaged as damage:
+        self.footer_damage = str(damage)
+
+  def foreign_reason(self, log_id):
+    """Why the file does not belong to the log under this name, or None."""
+    for part in (self.header, self.footer):
+      if part is None:
+        continue
+      if part.log_id != log_id:
+        return "it belongs to the log %s" % part.log_id.hex()
+      if part.id != self.id or part.base != self.base:
+        return "the ids inside are not those of the name"
+    return None
+
+  @property
+  def pin(self):
+    """What it records of its predecessor, or None if that is damaged."""
+    part = self.header or self.footer
+    return part.pin if part else None
+
+  def floor(self):
+    """The highest trim floor in header and footer."""
+    return max([part.floor for part in (self.header, self.footer) if part] or [0])
+
+  def read(self):
+    """All bytes of the file."""
+    with open(self.path, "rb") as stream:
+      return stream.read()
+
+  def seed(self, log_id, epoch):
+    """The segment seed; from the name and the log's own ids where the header is damaged."""
+    part = self.header or self.footer
+    return segment_seed(part.log_id, part.epoch, part.id) if part else segment_seed(log_id, epoch or bytes(16), self.id)
+
+
+class Settled:
+  """The part of a segment that counts: its frames in order, its end, and what was found on the way."""
+
+  def __init__(self, segment):
+    self.segment = segment
+    self.frames = []
+    self.findings = []
+    self.end = segment.base
+    self.digest = None
+
+  def add(self, kind, position, first, last, message):
+    self.findings.append(Finding(kind, self.segment.file, position, first, last, message))
+
+  @property
+  def is_whole(self):
+    """True if no offset up to the end lacks."""
+    return not self.findings
+
+  def contents(self, limit=None):
+    """Offsets and records of the frames below `limit`."""
+    for frame in self.frames:
+      for number, record in enumerate(frame.records):
+        if limit is None or frame.base + number < limit:
+          yield frame.base + number, record
+
+  def id_entries(self):
+    """An entry of the id pages for each record, with its offset in the log in place of the one relative to the base."""
+    return [(fingerprint(record.id), offset) for offset, record in self.contents()]
+
+  def floors(self, limit=None):
+    """The highest floor of the trim records, 0 if there is none."""
+    return max([trim_floor(record.data) for _, record in self.contents(limit) if record.kind == TRIM] or [0])
+
+  def record_digest(self, limit=None):
+    """The record digest over the part that counts, below `limit`."""
+    digest = RecordDigest()
+    for frame in self.frames:
+      if frame.type == GAP:
+        digest.add_gap(frame.base, frame.count)
+      elif frame.type == EVENTS and (limit is None or frame.end <= limit):
+        digest.add_records(frame.raw)
+      elif frame.type == EVENTS:
+        digest.add_records(b"".join(record.raw for record in frame.records[: max(0, limit - frame.base)]))
+    return digest.stored()
+
+
+def open_steps(segment, seed):
+  """Frames and holes of an open segment."""
+  return list(walk_open(segment.read(), segment.base, seed, segment.file))
+
+
+def recorded_durable(steps):
+  """The highest durable offset that a valid frame records, 0 if there is none."""
+  return max([step.durable for step in steps if not isinstance(step, Hole)] or [0])
+
+
+def settle_newest(segment, steps, durable):
+  """Decide what of the newest segment counts, given the recorded durable offset D."""
+  result = Settled(segment)
+  for number, step in enumerate(steps):
+    if not isinstance(step, Hole):
+      result.frames.append(step)
+      result.end = step.end
+    elif durable <= step.offset:
+      furthest = max([step.offset] + [later.end for later in steps[number + 1 :] if not isinstance(later, Hole)])
+      result.add("torn-tail", step.position, step.offset, furthest, step.why)
+      return result
+    else:
+      result.end = durable if step.next is None else step.next
+      result.add("damaged-frame", step.position, step.offset, result.end, step.why)
+  return result
+
+
+def settle_pinned(segment, steps, pinned):
+  """Decide what of an open segment counts whose successor pins its end."""
+  result = Settled(segment)
+  position = PAGE_SIZE
+  for step in steps:
+    if result.end >= pinned:
+      break
+    if isinstance(step, Hole):
+      last = pinned if step.next is None else min(step.next, pinned)
+      result.add("damaged-frame", step.position, step.offset, last, step.why)
+      result.end = last
+    else:
+      if step.base >= pinned and step.count:
+        break
+      result.frames.append(step)
+      result.end, position = step.end, step.next
+  if result.end < pinned:
+    result.add("damaged-frame", position, result.end, pinned, "the frames end before the end that the next segment records")
+  result.end = pinned
+  return result
+
+
+def settle_sealed(segment, seed):
+  """Read the frames of a sealed segment."""
+  result = Settled(segment)
+  for step in walk_sealed(segment.read(), segment, seed):
+    if isinstance(step, Hole):
+      result.add("damaged-frame", step.position, step.offset, step.next, step.why)
+    else:
+      result.frames.append(step)
+  result.end = segment.end
+  return result
+
+
+def find_end(segment, seed, successor_base):
+  """Give a sealed segment without a sound footer the end that its frames state, or else its successor's base."""
+  segment.end = sealed_end(segment.read(), seed, segment.file) if segment.header else None
+  if segment.end is None or segment.end < segment.base:
+    segment.end = max(segment.base, successor_base or 0)

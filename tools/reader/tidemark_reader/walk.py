@@ -1,0 +1,153 @@
+"""Walks over the frames of a segment. A walk never stops at damage: it yields a hole and goes on at the next frame that verifies."""
+
+import struct
+
+from .frame import CLOSE, EVENTS, INDEX, MARK, read_frame
+from .page import FOOTER_SIZE, PAGE_SIZE
+from .report import Damaged
+
+
+class Hole:
+  """Bytes that hold no valid frame where one should be: from `offset` on, up to `next` where that is known."""
+
+  __slots__ = ("position", "offset", "next", "why")
+
+  def __init__(self, position, offset, next_offset, why):
+    self.position = position
+    self.offset = offset
+    self.next = next_offset
+    self.why = why
+
+
+def candidates(data, start, limit):
+  """Positions of multiples of 8 from `start` on where the frame magic stands."""
+  at = data.find(b"TMFR", start + 8, limit)
+  while at >= 0:
+    if at % 8 == 0:
+      yield at - 8
+    at = data.find(b"TMFR", at + 4, limit)
+
+
+def find_frame(data, start, limit, seed, file, lowest):
+  """The next valid frame from `start` on whose base is `lowest` or higher, or None."""
+  for position in candidates(data, start, limit):
+    try:
+      frame = read_frame(data, position, limit, seed, file)
+    except Damaged:
+      continue
+    if frame.base >= lowest:
+      return frame
+  return None
+
+
+def walk_open(data, base, seed, file):
+  """Frames and holes of an open segment, up to the zeros at its end."""
+  used = len(data.rstrip(b"\0"))
+  limit = len(data)
+  position, expected = PAGE_SIZE, base
+  while position < used:
+    try:
+      frame = read_frame(data, position, limit, seed, file)
+      check_open(frame, expected)
+    except Damaged as damage:
+      frame = find_frame(data, position, limit, seed, file, expected)
+      while frame is not None and not fits_open(frame):
+        frame = find_frame(data, frame.position + 8, limit, seed, file, expected)
+      yield Hole(position, expected, None if frame is None else frame.base, str(damage))
+      if frame is None:
+        return
+    yield frame
+    position, expected = frame.next, frame.end
+
+
+def check_open(frame, expected):
+  """What an open segment demands of a frame that verified."""
+  if frame.base != expected:
+    raise Damaged("the frame begins at offset %d in place of %d" % (frame.base, expected))
+  if not fits_open(frame):
+    raise Damaged("a frame that may not stand in an open segment")
+
+
+def fits_open(frame):
+  """True unless it is an index, or its last batch is not whole."""
+  return frame.type != INDEX and not (frame.type == EVENTS and frame.records[-1].goes_on)
+
+
+def walk_sealed(data, segment, seed):
+  """Frames and holes of a sealed segment, over all of its offsets."""
+  footer = segment.footer
+  limit = footer.pages_at if footer else len(data)
+  limit = min(limit, len(data))
+  table = read_table(data, footer, seed, segment.file) if footer else {}
+  position, expected, end = PAGE_SIZE, segment.base, segment.end
+  while position < limit if footer else expected < end:
+    try:
+      frame = read_frame(data, position, limit, seed, segment.file)
+      check_sealed(frame, expected, segment)
+    except Damaged as damage:
+      following = table.get(position)
+      if following and expected <= following[1] <= end:
+        yield Hole(position, expected, following[1], str(damage))
+        position, expected = following
+        continue
+      frame = find_sealed(data, position, limit, seed, segment, expected)
+      yield Hole(position, expected, end if frame is None else frame.base, str(damage))
+      if frame is None:
+        return
+    yield frame
+    position, expected = frame.next, frame.end
+  if expected != end:
+    yield Hole(position, expected, end, "frames are missing before the end")
+
+
+def check_sealed(frame, expected, segment):
+  """What a sealed segment demands of a frame that verified."""
+  if frame.base != expected:
+    raise Damaged("the frame begins at offset %d in place of %d" % (frame.base, expected))
+  if not fits_sealed(frame, segment):
+    raise Damaged("a frame that may not stand in this sealed segment")
+
+
+def fits_sealed(frame, segment):
+  """True for frames that sealing writes for this segment."""
+  if frame.type >= 128:
+    return True
+  if frame.type in (MARK, CLOSE, INDEX) or frame.end > segment.end:
+    return False
+  return frame.durable == segment.end and frame.incarnation == segment.header.incarnation
+
+
+def find_sealed(data, position, limit, seed, segment, lowest):
+  """The next frame that sealing wrote, or None."""
+  frame = find_frame(data, position, limit, seed, segment.file, lowest)
+  while frame is not None and not fits_sealed(frame, segment):
+    frame = find_frame(data, frame.position + 8, limit, seed, segment.file, lowest)
+  return frame
+
+
+def read_index(data, footer, seed, file):
+  """The frame of type 5. Raises `Damaged`."""
+  frame = read_frame(data, footer.index_at, len(data) - FOOTER_SIZE, seed, file)
+  if frame.type != INDEX:
+    raise Damaged("the frame there is not an index")
+  return frame
+
+
+def read_table(data, footer, seed, file):
+  """From the position of each frame to position and base of the one behind it; empty if the index is damaged."""
+  try:
+    raw = read_index(data, footer, seed, file).raw
+  except Damaged:
+    return {}
+  count = struct.unpack_from("<I", raw)[0] if len(raw) >= 24 else 0
+  if 24 + 32 * count > len(raw):
+    return {}
+  entries = [struct.unpack_from("<QQ", raw, 24 + 32 * number) for number in range(count)]
+  following = [(position, base) for base, position in entries[1:]] + [(footer.pages_at, footer.end)]
+  return {entry[1]: after for entry, after in zip(entries, following) if after[0] > entry[1] and after[0] % 8 == 0}
+
+
+def sealed_end(data, seed, file):
+  """The end that the frames of a sealed segment state, or None: it serves where the footer is damaged."""
+  frame = find_frame(data, PAGE_SIZE, len(data), seed, file, 0)
+  return None if frame is None else frame.durable
