@@ -28,6 +28,7 @@ let package = Package(
     .executableTarget(name: "TidemarkTool", dependencies: ["TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: strict),
+    .testTarget(name: "TidemarkToolTests", dependencies: ["TidemarkTool"], swiftSettings: strict),
     .testTarget(name: "TidemarkTextTests", dependencies: ["TidemarkText"], swiftSettings: strict),
   ]
 )

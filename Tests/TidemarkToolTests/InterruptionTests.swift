@@ -91,11 +91,12 @@ struct InterruptionTests {
   @Test("output that nobody reads ends the tool")
   func closedOutput() throws {
     try space.run("append", "log", "--batch", "1000", input: String(repeating: "\"some text that takes space\"\n", count: 5_000))
+    let cat = "'\(Workspace.tool)' cat '\(space.path("log"))'"
     let shell = Process()
     shell.executableURL = URL(fileURLWithPath: "/bin/sh")
     shell.arguments = [
       "-c",
-      "'\(Workspace.tool)' cat '\(space.path("log"))' | head -1 >/dev/null; '\(Workspace.tool)' cat '\(space.path("log"))' >/dev/full; test $? = 3",
+      "\(cat) | head -1 >/dev/null; \(cat) >/dev/full; test $? = 3",
     ]
     shell.standardError = FileHandle.nullDevice
     try shell.run()

@@ -56,7 +56,8 @@ struct ReplayTests {
   func keys() throws {
     let line = try #require(try space.run("cat", "log", "--limit", "1").lines.first)
     let pattern =
-      #"\{"offset":1,"id":"[0-9a-f-]{36}","type":"k0","subject":"s0","time":"2020-01-01T00:00:00Z",("boot_id":"[0-9a-f]{32}",)?"elapsed_ns":[0-9]+,"#
+      #"\{"offset":1,"id":"[0-9a-f-]{36}","type":"k0","subject":"s0","time":"2020-01-01T00:00:00Z","#
+      + #"("boot_id":"[0-9a-f]{32}",)?"elapsed_ns":[0-9]+,"#
       + #""datacontenttype":"application/json","data":\{"n":0,"s":"s0","k":"k0","t":"2020-01-01T00:00:00Z"\}\}"#
     #expect(try Regex(pattern).wholeMatch(in: line) != nil, "\(line)")
   }

@@ -1,7 +1,8 @@
 /// Reads comma-separated values (RFC 4180) from a stream: a header, then records with as many fields.
 ///
-/// Fields may be quoted and then hold commas, doubled quotes and line breaks. Lines end with CRLF or LF. Blank lines are skipped. Everything else
-/// that the RFC leaves out (a quote inside a bare field, text behind a closing quote, too few or too many fields) is an error with its place.
+/// Fields may be quoted and then hold commas, doubled quotes and line breaks. Lines end with CRLF or LF. Blank lines are skipped.
+/// Everything else that the RFC leaves out (a quote inside a bare field, text behind a closing quote, too few or too many fields) is an
+/// error with its place.
 package struct CSVReader {
   struct Field {
     /// Counted from the start of the record, without quotes.

@@ -1,8 +1,8 @@
 /// A strict check of JSON text (RFC 8259) that finds values without building any.
 ///
-/// An imported line is stored byte for byte as it came, and a few values in it are looked at. The JSON decoders at hand turn numbers into
-/// binary floating point, forget the order and the spelling of members, and don't tell where a value stood; hence this one. It goes over the
-/// bytes once, checks everything (UTF-8 too), nests at most 512 deep, and notes the byte ranges of the values that pointers name.
+/// An imported line is stored byte for byte as it came, and a few values in it are looked at. The JSON decoders at hand turn numbers
+/// into binary floating point, forget the order and the spelling of members, and don't tell where a value stood; hence this one. It goes
+/// over the bytes once, checks everything (UTF-8 too), nests at most 512 deep, and notes the byte ranges of the values that pointers name.
 ///
 /// ```swift
 /// var scanner = JSONScanner(pointers: [try JSONPointer("/gate")])
@@ -45,7 +45,8 @@ package struct JSONScanner: Sendable {
     return (try? scanner.scan(bytes)) != nil
   }
 
-  /// Calls `body` with the ranges of each member's name, quotes included, and value. `bytes` were scanned before and `object` is an object in it.
+  /// Calls `body` with the ranges of each member's name, quotes included, and value. `bytes` were scanned before, and `object` is an
+  /// object in them.
   package static func forEachMember(
     of object: Range<Int>, in bytes: Span<UInt8>, _ body: (_ name: Range<Int>, _ value: Range<Int>) throws(TextError) -> Void
   ) throws(TextError) {

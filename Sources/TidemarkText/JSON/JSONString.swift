@@ -1,7 +1,7 @@
 /// Strings in JSON text: from bytes to text and back.
 package enum JSONString {
-  /// The text of the string at `range`, quotes included, in scanned JSON. Throws at an escaped surrogate without its partner, which is legal JSON
-  /// but stands for no text.
+  /// The text of the string at `range`, quotes included, in scanned JSON. Throws at an escaped surrogate without its partner, which is
+  /// legal JSON but stands for no text.
   package static func decode(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(TextError) -> String {
     let inner = bytes.extracting(range.lowerBound + 1..<range.upperBound - 1)
     var plain = 0

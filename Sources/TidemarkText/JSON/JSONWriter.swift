@@ -56,7 +56,8 @@ package struct JSONWriter: Sendable {
     needsComma = true
   }
 
-  /// Appends a value that is JSON text already. Line breaks in it can only be white space and become blanks, so that the text stays one line.
+  /// Appends a value that is JSON text already. Line breaks in it can only be white space; they become blanks, so that the text stays
+  /// one line.
   package mutating func value(_ text: Span<UInt8>) {
     separate()
     var start = 0

@@ -1,6 +1,7 @@
 /// A date and time of day as internet protocols write it (RFC 3339), such as `2013-11-03T01:30:00.250-04:00`.
 ///
-/// Keeps nine digits of the second's fraction, how many were written, and the offset from UTC. Days are those of the Gregorian calendar, also before it.
+/// Keeps nine digits of the second's fraction, how many were written, and the offset from UTC. Days are those of the Gregorian calendar,
+/// also before it.
 package struct RFC3339: Equatable, Sendable {
   /// Nanoseconds since 1970-01-01T00:00:00Z without leap seconds.
   package var nanoseconds: Int64

@@ -19,8 +19,9 @@ enum CatCommand {
       .init("json", nil, "the same as --format jsonl"),
     ],
     notes: [
-      "jsonl prints one object a line, with these keys as far as the event has them: offset, kind (control events only), id, type, subject, actor, time, boot_id, elapsed_ns, "
-        + "correlation, causation, supersedes, datacontenttype, and data (JSON as JSON, text as text) or data_base64.",
+      "jsonl prints one object a line, with these keys as far as the event has them: offset, kind (control events only), id, type, subject, "
+        + "actor, time, boot_id, elapsed_ns, correlation, causation, supersedes, datacontenttype, and data (JSON as JSON, text as text) or "
+        + "data_base64.",
       "At damage, what stands before it is printed, then the error, and the exit code is 4.",
     ],
     examples: [
@@ -61,21 +62,25 @@ enum CatCommand {
     var formatter = formatter
     formatter.header(to: &output.bytes)
     var cursor = try log.read(selection.query(log))
-    var next = selection.from ?? log.first
+    let progress = selection.follow || System.isTerminal(System.standardOutput) ? nil : ProgressDisplay("cat", barOnly: true)
+    let start = cursor.position
+    let total = min(selection.to ?? .max, log.size) - min(start, log.size)
     do {
       while !selection.isDone, !Interrupt.isRequested, let event = try self.next(&cursor, &selection) {
         try formatter.append(event.view, cursor.session, to: &output.bytes)
         try output.flushIfFull()
-        next = event.offset + 1
+        progress?.update(done: cursor.position - start, of: total, "\(cursor.position - start) events")
       }
     } catch {
+      progress?.finish()
       try output.flush()
       throw error
     }
     try output.flush()
+    progress?.finish()
     for gap in cursor.gaps { Output.complain("passed over \(gap.line)") }
     if selection.follow, !selection.isDone, !Interrupt.isRequested {
-      try Follower.run(log, from: max(next, log.first), selection, formatter, output)
+      try Follower.run(log, from: cursor.position, selection, formatter, output)
     }
     if Interrupt.isRequested, !selection.follow { throw Interrupted() }
     return cursor.gaps.isEmpty ? .success : .negative

@@ -29,7 +29,8 @@ enum DumpCommand {
 
   private static func dump(_ path: String, _ isJSON: Bool, _ output: Output) throws {
     if !isJSON { output.line(path) }
-    for entry in try SegmentDump.describe(path) {
+    try SegmentDump.describe(path) { entry in
+      try Interrupt.check()
       if isJSON {
         var json = JSONWriter()
         json.beginObject()
@@ -41,7 +42,7 @@ enum DumpCommand {
         output.line(json)
       } else {
         let position = String(entry.position)
-        let fields = entry.fields.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+        let fields = entry.fields.map { "\($0.name) \($0.value)" }.joined(separator: ", ")
         output.line(
           String(repeating: " ", count: max(0, 10 - position.count)) + position + "  \(entry.kind)" + (fields.isEmpty ? "" : ": \(fields)"))
       }

@@ -21,9 +21,8 @@ enum SealCommand {
       json.endObject()
       output.line(json)
     } else {
-      output.line(
-        "\(statistics.sealedSegmentCount) sealed segments, \(statistics.bytesOnDisk) bytes on disk for \(statistics.bytesOfEvents) bytes of events"
-      )
+      let space = "\(statistics.bytesOnDisk) bytes on disk for \(statistics.bytesOfEvents) bytes of events"
+      output.line("\(statistics.sealedSegmentCount) sealed segments, \(space)")
     }
     return .success
   }

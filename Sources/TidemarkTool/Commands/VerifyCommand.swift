@@ -5,7 +5,8 @@ enum VerifyCommand {
   static let description = CommandDescription(
     "verify", "check every byte of a log", arguments: [.log], options: [.json],
     notes: [
-      "Reads all frames, the chain of segments, indexes and footers, and changes nothing. Ends with exit code 0 if the log is whole, 1 if damage was found."
+      "Reads all frames, the chain of segments, indexes and footers, and changes nothing. Ends with exit code 0 if the log is whole, 1 if "
+        + "damage was found."
     ],
     examples: [
       .init("tidemark verify captures", "print a line for each finding, then a summary"),
@@ -30,9 +31,9 @@ enum VerifyCommand {
       output.line(json)
     } else {
       for finding in report.findings { output.line(finding.line) }
-      let counts =
-        "\(report.eventCount) events and \(report.controlEventCount) control events in \(report.frameCount) frames of \(report.segmentCount) segments"
-      output.line("\(report.isOK ? "ok" : "damaged"): \(counts)")
+      let events = "\(report.eventCount) events and \(report.controlEventCount) control events"
+      let verdict = report.isOK ? "ok" : "damaged"
+      output.line("\(verdict): \(events) in \(report.frameCount) frames of \(report.segmentCount) segments")
     }
     return report.isOK ? .success : .negative
   }

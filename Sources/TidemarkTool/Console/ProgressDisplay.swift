@@ -2,6 +2,7 @@
 final class ProgressDisplay {
   private let label: String
   private let isTerminal: Bool
+  private let isShown: Bool
   private let start: UInt64
   private var next: UInt64
   private var hasBar = false
@@ -10,15 +11,18 @@ final class ProgressDisplay {
   private static let lineDelay: UInt64 = 5_000_000_000
   private static let barWidth = 30
 
-  init(_ label: String) {
+  /// - Parameter barOnly: whether to be silent where no bar can be shown.
+  init(_ label: String, barOnly: Bool = false) {
     self.label = label
     isTerminal = System.isTerminal(System.standardError)
+    isShown = isTerminal || !barOnly
     start = System.monotonicNanoseconds()
     next = start + Self.firstDelay
   }
 
   /// Call it as often as you like. `text` says what was done, such as `120000 events`.
   func update(done: UInt64, of total: UInt64?, _ text: @autoclosure () -> String) {
+    guard isShown else { return }
     let now = System.monotonicNanoseconds()
     guard now >= next else { return }
     next = now + (isTerminal ? Self.barDelay : Self.lineDelay)

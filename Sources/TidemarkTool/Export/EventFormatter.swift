@@ -20,7 +20,8 @@ struct RawFormatter: EventFormatter {
   }
 }
 
-/// Comma-separated values: a header, then a row for each event. Data that is no text is base64 behind `base64:`. Lines end with a line feed.
+/// Comma-separated values: a header, then a row for each event. Lines end with a line feed. Data that is no text is base64 behind
+/// `base64:`.
 struct CSVFormatter: EventFormatter {
   func header(to output: inout [UInt8]) {
     output.append("offset,id,type,subject,actor,time,boot_id,elapsed_ns,datacontenttype,data\n")

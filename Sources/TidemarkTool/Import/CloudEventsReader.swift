@@ -3,8 +3,8 @@ import TidemarkText
 
 /// CloudEvents 1.0 in JSON, structured mode, one event a line (JSON event format 1.0.2). Blank lines are skipped.
 ///
-/// An id that is no UUID gives the same event id each time, together with its source; the text is kept as an attribute. `source` is kept as an attribute
-/// unless it is this log; `offset`, which an export adds, belongs to the log it came from and is not kept.
+/// An id that is no UUID gives the same event id each time, together with its source; the text is kept as an attribute. `source` is kept
+/// as an attribute unless it is this log; `offset`, which an export adds, belongs to the log it came from and is not kept.
 struct CloudEventsReader: EventReader {
   private var lines: LineReader
   /// What an export of this log has as source.
