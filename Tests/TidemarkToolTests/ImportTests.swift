@@ -136,7 +136,8 @@ struct ImportTests {
       #"{"specversion":"1.0","id":"A234-1234-1234","source":"https://example.org/gates","type":"scan","subject":"badge","#
         + #""time":"2018-04-05T17:31:00.120Z","datacontenttype":"application/json","#
         + #""comexampleextension1":"value","data":{"a":[1.0,null]}}"#,
-      #"{"specversion":"1.0","id":"0190163d-8694-739b-aea5-966c26f8ad91","source":"/x","type":"t","time":"2018-04-05T17:31:00Z","datacontenttype":"text/xml","#
+      #"{"specversion":"1.0","id":"0190163d-8694-739b-aea5-966c26f8ad91","source":"/x","type":"t","#
+        + #""time":"2018-04-05T17:31:00Z","datacontenttype":"text/xml","#
         + #""actor":"ann","correlationid":"0190163d-8694-739b-aea5-966c26f8ad92","#
         + #""data":"<much wow=\"xml\"/>"}"#,
       #"{"specversion":"1.0","id":"b","source":"/x","type":"t","time":"2018-04-05T17:31:00Z","data_base64":"AP8="}"#,

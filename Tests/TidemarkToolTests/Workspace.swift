@@ -93,7 +93,13 @@ final class Workspace {
       Issue.record("only this was printed: \(try output)")
     }
 
+    /// Waits for its end; after a minute it is killed.
     func finish() throws -> Result {
+      for _ in 0..<30_000 where process.isRunning { usleep(2_000) }
+      if process.isRunning {
+        Issue.record("the tool does not end: \(process.arguments ?? [])")
+        kill(SIGKILL)
+      }
       process.waitUntilExit()
       return Result(
         code: process.terminationReason == .uncaughtSignal ? -process.terminationStatus : process.terminationStatus, output: try output,

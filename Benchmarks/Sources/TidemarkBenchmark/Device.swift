@@ -14,9 +14,12 @@ private struct Counters {
 /// Bytes and flushes that reach the block device for each durable event.
 func measureDevice(_ bench: Bench) throws -> [Measurement] {
   guard let device = bench.device else { throw Skipped(reason: "no block device is known under the directory") }
+  // Sealing is measured by itself: what it writes would fall into some rounds and not into others.
+  var options = LogOptions()
+  options.sealing = .manual
   let path = try bench.fresh("device")
-  try Log.create(at: path)
-  let log = try Log.open(at: path)
+  try Log.create(at: path, options: options)
+  let log = try Log.open(at: path, options: options)
   var growing = try BaselineFile(growing: bench.fresh("device-growing"))
   defer { growing.close() }
   let events = makeEvents(1000)
@@ -36,14 +39,24 @@ func measureDevice(_ bench: Bench) throws -> [Measurement] {
     growingBytes.append(ratio(end.writtenByteCount - middle.writtenByteCount, UInt64(count)) / 1024)
     growingFlushes.append(ratio(end.flushCount - middle.flushCount, UInt64(count)))
   }
+  try check(baseline_sync_file_system(bench.directory), "syncing")
+  let beforeSealing = try Counters(device)
+  try log.seal()
+  try check(baseline_sync_file_system(bench.directory), "syncing")
+  let afterSealing = try Counters(device)
   try log.close()
   try bench.remove(path)
+  let eventCount = UInt64((bench.rounds + 1) * count)
   return [
     Measurement(group: "device", name: "bytes written for a durable event", unit: "KiB", samples: bytes, target: .atMost(4.8)),
     // Half a percent is room for what does not come with each event: a new segment each 27,000.
     Measurement(
       group: "device", name: "flushes for a durable event", samples: flushes, target: .atMost(1.005),
       note: "one, and half a percent for new segments"),
+    Measurement(
+      group: "device", name: "bytes that sealing adds for an event", unit: "KiB",
+      samples: [ratio(afterSealing.writtenByteCount - beforeSealing.writtenByteCount, eventCount) / 1024],
+      note: "measured once, over all rounds"),
     Measurement(group: "device", name: "bytes for an append to a growing file in C", unit: "KiB", samples: growingBytes),
     Measurement(group: "device", name: "flushes for an append to a growing file in C", samples: growingFlushes),
   ]

@@ -2,16 +2,28 @@ import BenchmarkSupport
 import CBaseline
 import TidemarkLog
 
-/// What sealing in the background does to the latency of durable appends: the same appends to two logs with the same full segments
-/// behind them, one that seals them meanwhile and one that leaves them.
+/// Appends durable events one by one until `isOver` says so; looks at that every 200 events. How long each took.
+private func append(_ events: [NewEvent], to log: Log, until isOver: (Int) throws -> Bool) throws -> [UInt64] {
+  var taken: [UInt64] = []
+  while try !isOver(taken.count) {
+    for index in 0..<200 {
+      taken.append(try nanoseconds { try log.append(events[(taken.count + index) % events.count]) })
+    }
+  }
+  return taken
+}
+
+/// What sealing in the background does to the latency of durable appends: appends to a log while it seals two full segments, from the
+/// beginning of that to its end, against as many appends to a log that leaves the same two segments alone.
 func measureSealing(_ bench: Bench) throws -> [Measurement] {
   let events = makeEvents(1000)
-  let appendCount = bench.scaled(1500, quick: 500)
-  let backlog = bench.scaled(4, quick: 2)
-  var tails: [Double] = [], medians: [Double] = [], rates: [Double] = [], sealedMeanwhile: [Double] = []
+  let backlog = 2
+  var tails: [Double] = [], medians: [Double] = [], rates: [Double] = [], counts: [Double] = [], unfinished = 0
+  var all: (beside: [UInt64], alone: [UInt64]) = ([], [])
   for round in -1..<bench.rounds {
     var latencies: [Sealing: [UInt64]] = [:]
-    for sealing in round.isMultiple(of: 2) ? [Sealing.background, .manual] : [.manual, .background] {
+    // The first one tells how many appends it takes.
+    for sealing in [Sealing.background, .manual] {
       let path = try bench.fresh("sealing")
       var options = LogOptions()
       options.sealing = sealing
@@ -21,25 +33,30 @@ func measureSealing(_ bench: Bench) throws -> [Measurement] {
         for _ in 0..<30 { try log.append(events, durability: .written) }
         try log.roll()
       }
-      var taken: [UInt64] = []
-      for index in 0..<appendCount {
-        taken.append(try nanoseconds { try log.append(events[index % events.count]) })
+      let wanted = latencies[.background]?.count
+      latencies[sealing] = try append(events, to: log) { count in
+        if let wanted { return count >= wanted }
+        return try log.statistics().sealedSegmentCount >= backlog || count >= 25_000
       }
-      latencies[sealing] = taken
-      if sealing == .background && round >= 0 { sealedMeanwhile.append(Double(try log.statistics().sealedSegmentCount)) }
+      if try sealing == .background && log.statistics().sealedSegmentCount < backlog { unfinished += 1 }
       try log.close()
       try bench.remove(path)
     }
-    guard round >= 0, let beside = latencies[.background], let alone = latencies[.manual] else { continue }
+    guard round >= 0, let beside = latencies[.background], let alone = latencies[.manual], !alone.isEmpty else { continue }
     let latency = LatencyRatio(beside, to: alone)
     tails.append(latency.ninetyNinth)
     medians.append(latency.median)
     rates.append(ratio(alone.reduce(0, +), beside.reduce(0, +)))
+    counts.append(Double(beside.count))
+    all.beside += beside
+    all.alone += alone
   }
+  guard !counts.isEmpty else { throw Skipped(reason: "sealing was over before it could be measured") }
   return [
     Measurement(
       group: "sealing", name: "p99 of durable appends beside background sealing against without", samples: tails, target: .atMost(1.5),
-      note: "of \(backlog) segments, \(decimal(Interval(of: sealedMeanwhile).median)) were sealed during \(appendCount) appends"),
+      note: "\(microseconds(0.99, of: all.beside)) against \(microseconds(0.99, of: all.alone)); \(backlog) segments took "
+        + "\(medianText(counts, "appends")); not done in time in \(unfinished) of \(bench.rounds + 1) rounds"),
     Measurement(group: "sealing", name: "p50 beside background sealing against without", samples: medians),
     Measurement(group: "sealing", name: "throughput beside background sealing against without", samples: rates),
   ]

@@ -30,7 +30,7 @@ final class CommitTicket: @unchecked Sendable {
 }
 
 /// Batches of concurrent callers, gathered for the next frame.
-struct Gathering {
+struct Gathering: ~Copyable {
   var buffer: FrameBuffer
   private(set) var ticket = CommitTicket()
   /// Offsets that the frame will take.
@@ -62,9 +62,8 @@ struct Gathering {
   }
 
   /// Makes it ready for the next frame.
-  mutating func reset(capacity: Int) {
-    buffer.removeAll()
-    buffer.shrink(to: capacity)
+  mutating func reset() {
+    buffer.reset()
     ticket = CommitTicket()
     count = 0
     callers = 0

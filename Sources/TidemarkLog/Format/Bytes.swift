@@ -58,7 +58,20 @@ extension RawSpan {
   }
 }
 
+extension MutableRawSpan {
+  @inline(__always) mutating func store(_ value: some FixedWidthInteger & BitwiseCopyable, at position: Int) {
+    storeBytes(of: value.littleEndian, toByteOffset: position, as: type(of: value))
+  }
+}
+
 extension [UInt8] {
+  mutating func withMutableSpan<Result>(_ body: (inout MutableRawSpan) -> Result) -> Result {
+    unsafe withUnsafeMutableBytes { buffer in
+      var span = unsafe MutableRawSpan(_unsafeBytes: buffer)
+      return body(&span)
+    }
+  }
+
   package var rawSpan: RawSpan { @_lifetime(borrow self) get { unsafe span.bytes } }
 
   package mutating func store(_ value: some FixedWidthInteger & BitwiseCopyable, at position: Int) {

@@ -60,20 +60,24 @@ package struct FrameHeader: Equatable, Sendable {
     incarnation = bytes.u64(position + 48)
   }
 
-  /// Writes the header into the first 56 bytes of a frame whose stored bytes and padding are in place, and hashes the whole.
+  /// Writes the header before a frame's stored bytes and padding, which are in place, and hashes the whole.
+  func encode(into bytes: inout MutableRawSpan, at position: Int = 0, seed: UInt64) {
+    bytes.store(Self.magic, at: position + 8)
+    bytes.store(Self.version, at: position + 12)
+    bytes.store(kind, at: position + 13)
+    bytes.store(UInt16(isCompressed ? 1 : 0), at: position + 14)
+    bytes.store(UInt32(storedLength), at: position + 16)
+    bytes.store(UInt32(rawLength), at: position + 20)
+    bytes.store(base, at: position + 24)
+    bytes.store(count, at: position + 32)
+    bytes.store(UInt32(0), at: position + 36)
+    bytes.store(durable, at: position + 40)
+    bytes.store(incarnation, at: position + 48)
+    bytes.store(xxh3(bytes.bytes.slice(position + 8, frameLength - 8), seed: seed), at: position)
+  }
+
   func encode(into frame: inout [UInt8], at position: Int = 0, seed: UInt64) {
-    frame.store(Self.magic, at: position + 8)
-    frame.store(Self.version, at: position + 12)
-    frame.store(kind, at: position + 13)
-    frame.store(UInt16(isCompressed ? 1 : 0), at: position + 14)
-    frame.store(UInt32(storedLength), at: position + 16)
-    frame.store(UInt32(rawLength), at: position + 20)
-    frame.store(base, at: position + 24)
-    frame.store(count, at: position + 32)
-    frame.store(UInt32(0), at: position + 36)
-    frame.store(durable, at: position + 40)
-    frame.store(incarnation, at: position + 48)
-    frame.store(xxh3(frame.rawSpan.slice(position + 8, frameLength - 8), seed: seed), at: position)
+    frame.withMutableSpan { encode(into: &$0, at: position, seed: seed) }
   }
 
   /// What stands at a place where a frame may begin.

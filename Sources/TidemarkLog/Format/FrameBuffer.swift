@@ -1,29 +1,50 @@
-/// Where records of the next frame gather, behind room for its header. Reused from frame to frame.
-struct FrameBuffer {
-  private(set) var bytes: [UInt8]
+/// Where records of the next frame gather, behind room for its header. Reused from frame to frame, and never copied.
+@safe struct FrameBuffer: ~Copyable {
+  private var memory: UnsafeMutableRawBufferPointer
   private(set) var count = FrameHeader.byteCount
 
-  init(capacity: Int) { bytes = [UInt8](repeating: 0, count: max(capacity, 256)) }
+  init(capacity: Int) { unsafe memory = .allocate(byteCount: max(capacity, 256), alignment: 16) }
+
+  deinit { unsafe memory.deallocate() }
 
   var recordByteCount: Int { count - FrameHeader.byteCount }
-  var records: RawSpan { @_lifetime(borrow self) get { bytes.rawSpan.slice(FrameHeader.byteCount, recordByteCount) } }
+
+  /// Everything that was filled, header included. The header counts only after ``finish(_:seed:)``.
+  var bytes: RawSpan { @_lifetime(borrow self) get { unsafe _overrideLifetime(RawSpan(_unsafeBytes: memory), borrowing: self) } }
+  var records: RawSpan { @_lifetime(borrow self) get { bytes.slice(FrameHeader.byteCount, recordByteCount) } }
 
   mutating func removeAll() { count = FrameHeader.byteCount }
 
-  /// Gives back memory that one large batch needed.
-  mutating func shrink(to capacity: Int) {
-    if bytes.count > capacity && count <= capacity { bytes = [UInt8](repeating: 0, count: capacity) }
+  /// Empties it, and gives back memory that a large batch needed when the last frames were small.
+  mutating func reset() {
+    smallFrames = count * 4 < capacity ? smallFrames + 1 : 0
+    if smallFrames > 64 && capacity > Self.keptByteCount {
+      unsafe memory.deallocate()
+      unsafe memory = .allocate(byteCount: Self.keptByteCount, alignment: 16)
+      smallFrames = 0
+    }
+    removeAll()
   }
+
+  private var capacity: Int { unsafe memory.count }
+  private static let keptByteCount = 16 << 10
+  private var smallFrames = 0
 
   private mutating func reserve(_ additional: Int) {
     let needed = count + additional + 8
-    if needed > bytes.count { bytes += [UInt8](repeating: 0, count: max(needed - bytes.count, bytes.count)) }
+    guard needed > capacity else { return }
+    let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(needed, 2 * capacity), alignment: 16)
+    unsafe larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<count]))
+    unsafe memory.deallocate()
+    unsafe memory = larger
   }
 
   /// Adds records that are encoded already.
   mutating func append(_ records: RawSpan) {
     reserve(records.byteCount)
-    bytes.store(records, at: count)
+    unsafe records.withUnsafeBytes { source in
+      unsafe UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: source)
+    }
     count += records.byteCount
   }
 
@@ -42,73 +63,20 @@ struct FrameBuffer {
   }
 
   /// Encodes an event as a record of `length` bytes, as ``Record/length(of:maximum:)`` has it.
-  mutating func append(_ event: borrowing NewEvent, _ stamp: RecordStamp, length: Int) {
+  mutating func append(_ event: UnsafePointer<NewEvent>, _ stamp: RecordStamp, length: Int) {
     reserve(length)
-    let extensions = event.extensions.isEmpty ? [] : EventExtension.encode(event.extensions)
-    let start = count
+    guard let base = unsafe memory.baseAddress else { return }
+    unsafe Record.encode(event, stamp, length: length, into: base + count)
     count += length
-    unsafe bytes.withUnsafeMutableBytes { buffer in
-      guard let base = buffer.baseAddress else { return }
-      unsafe Self.encode(event, stamp, length: length, extensions: extensions, into: base + start)
-    }
-  }
-
-  private static func encode(
-    _ event: borrowing NewEvent, _ stamp: RecordStamp, length: Int, extensions: [UInt8], into record: UnsafeMutableRawPointer
-  ) {
-    let time = event.time ?? stamp.reading.time
-    let flags =
-      (stamp.continuesBatch ? Record.batchContinues : 0) | (event.time != nil ? Record.timeFromCaller : 0)
-      | UInt8(truncatingIfNeeded: event.time != nil ? max(0, min(9, event.timeFractionDigits)) : 9) << 4
-    let source = event.time != nil ? ClockSource.caller : stamp.reading.source
-    let clock =
-      (stamp.reading.isSynchronized ? Record.clockIsSynchronized : 0) | (stamp.wasStepped ? Record.clockWasStepped : 0) | source.rawValue << 4
-    unsafe record.storeBytes(of: UInt32(length).littleEndian, as: UInt32.self)
-    unsafe record.storeBytes(of: stamp.kind.rawValue, toByteOffset: 4, as: UInt8.self)
-    unsafe record.storeBytes(of: flags, toByteOffset: 5, as: UInt8.self)
-    unsafe record.storeBytes(of: clock, toByteOffset: 6, as: UInt8.self)
-    unsafe record.storeBytes(of: stamp.id.high.bigEndian, toByteOffset: 8, as: UInt64.self)
-    unsafe record.storeBytes(of: stamp.id.low.bigEndian, toByteOffset: 16, as: UInt64.self)
-    unsafe record.storeBytes(of: time.nanoseconds.littleEndian, toByteOffset: 24, as: Int64.self)
-    unsafe record.storeBytes(of: stamp.reading.elapsed.littleEndian, toByteOffset: 32, as: UInt64.self)
-    let offset = event.time != nil ? event.utcOffsetMinutes : stamp.reading.utcOffsetMinutes
-    unsafe record.storeBytes(of: offset.littleEndian, toByteOffset: 40, as: Int16.self)
-    var at = unsafe record + Record.fixedLength
-    let type = unsafe copy(event.type, to: &at)
-    let subject = unsafe copy(event.subject, to: &at)
-    let actor = unsafe copy(event.actor, to: &at)
-    let contentType = unsafe copy(event.contentType, to: &at)
-    unsafe record.storeBytes(of: UInt8(truncatingIfNeeded: type), toByteOffset: 7, as: UInt8.self)
-    unsafe record.storeBytes(of: UInt8(truncatingIfNeeded: actor), toByteOffset: 42, as: UInt8.self)
-    unsafe record.storeBytes(of: UInt8(truncatingIfNeeded: contentType), toByteOffset: 43, as: UInt8.self)
-    unsafe record.storeBytes(of: UInt16(truncatingIfNeeded: subject).littleEndian, toByteOffset: 44, as: UInt16.self)
-    unsafe record.storeBytes(of: UInt16(truncatingIfNeeded: extensions.count).littleEndian, toByteOffset: 46, as: UInt16.self)
-    unsafe copy(extensions, to: &at)
-    unsafe copy(event.data, to: &at)
-  }
-
-  @inline(__always) private static func copy(_ text: borrowing String?, to target: inout UnsafeMutableRawPointer) -> Int {
-    guard var text = copy text else { return 0 }
-    return text.withUTF8 { source in
-      if let from = source.baseAddress { unsafe target.copyMemory(from: from, byteCount: source.count) }
-      unsafe target += source.count
-      return source.count
-    }
-  }
-
-  @inline(__always) private static func copy(_ bytes: borrowing [UInt8], to target: inout UnsafeMutableRawPointer) {
-    unsafe bytes.withUnsafeBytes { source in
-      if let from = source.baseAddress { unsafe target.copyMemory(from: from, byteCount: source.count) }
-      unsafe target += source.count
-    }
   }
 
   /// Puts the header before the records and zeros behind them. Returns the length of the finished frame.
   mutating func finish(_ header: FrameHeader, seed: UInt64) -> Int {
     let length = header.frameLength
     reserve(8)
-    for position in count..<max(count, length) { bytes[position] = 0 }
-    header.encode(into: &bytes, seed: seed)
+    for position in count..<max(count, length) { unsafe memory[position] = 0 }
+    var frame = unsafe MutableRawSpan(_unsafeBytes: memory)
+    header.encode(into: &frame, seed: seed)
     return length
   }
 }

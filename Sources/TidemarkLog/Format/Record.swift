@@ -56,32 +56,3 @@ struct RecordStamp {
   var wasStepped: Bool
   var continuesBatch: Bool
 }
-
-extension Record {
-  /// The length that an event takes, or why it can't be stored.
-  static func length(of event: NewEvent, maximum: Int) throws(LogError) -> Int {
-    let type = event.type.utf8.count
-    let subject = event.subject?.utf8.count ?? 0
-    let actor = event.actor?.utf8.count ?? 0
-    let contentType = event.contentType?.utf8.count ?? 0
-    if type == 0 { throw LogError(.invalidEvent, "an event has no type", advice: "name what kind of fact it is") }
-    if type > 255 { throw tooLong("type", type, 255) }
-    if subject > subjectLimit { throw tooLong("subject", subject, subjectLimit) }
-    if actor > 255 { throw tooLong("actor", actor, 255) }
-    if contentType > 255 { throw tooLong("content type", contentType, 255) }
-    let extensions = event.extensions.isEmpty ? 0 : try EventExtension.encodedLength(event.extensions)
-    let length = fixedLength + type + subject + actor + contentType + extensions + event.data.count
-    if length > min(maximum, lengthLimit) {
-      throw LogError(
-        .tooLarge, "an event is too large", why: "it takes \(length) bytes, the limit is \(min(maximum, lengthLimit))",
-        advice: "store bulk data as an attachment, or raise maximumEventByteCount (at most 16 MiB)")
-    }
-    return length
-  }
-
-  private static func tooLong(_ what: String, _ count: Int, _ limit: Int) -> LogError {
-    LogError(
-      .stringTooLong, "the \(what) of an event is too long", why: "it takes \(count) bytes of UTF-8, the limit is \(limit)",
-      advice: "shorten it, or move it into the data")
-  }
-}

@@ -1,6 +1,6 @@
 /// What became of an appended event.
 public struct Appended: Sendable, Equatable {
-  public let offset: Offset
+  public fileprivate(set) var offset: Offset
   public let id: EventID
   /// Whether the log had the event already: same id, same content. `offset` is then that of the first time.
   public let isDuplicate: Bool
@@ -13,8 +13,9 @@ extension LogCore {
     var ticket: CommitTicket
 
     /// The final answers, once the frame's base offset is known.
-    func answers(base: Offset) -> [Appended] {
-      answers.map { $0.isDuplicate ? $0 : Appended(offset: base + $0.offset, id: $0.id, isDuplicate: false) }
+    consuming func answers(base: Offset) -> [Appended] {
+      for index in answers.indices where !answers[index].isDuplicate { answers[index].offset += base }
+      return answers
     }
   }
 
@@ -35,7 +36,7 @@ extension LogCore {
     try checkWritable()
     let lengths = try lengths(of: events)
     if let size, projectedUserEnd > size { throw unexpected(size) }
-    let hasIDs = events.contains { $0.id != nil }
+    let hasIDs = events.haveIDs
     var plan = Plan()
     if hasIDs {
       if let ticket = try plan.fill(events, self) { return .later(ticket) }
@@ -46,8 +47,7 @@ extension LogCore {
     var answers: [Appended]
     if staysInMemory {
       answers = encode(events, lengths, plan, reading, level, into: &unwritten)
-      answers = answers.map { $0.isDuplicate ? $0 : Appended(offset: published + $0.offset, id: $0.id, isDuplicate: false) }
-      return .buffered(answers)
+      return .buffered(Admitted(answers: answers, ticket: unwritten.ticket).answers(base: published))
     }
     answers = encode(events, lengths, plan, reading, level, into: &gathering)
     return .gathered(Admitted(answers: answers, ticket: gathering.ticket))
@@ -63,8 +63,8 @@ extension LogCore {
     var total = 0
     var lengths: [Int] = []
     lengths.reserveCapacity(events.count)
-    for event in events {
-      let length = try Record.length(of: event, maximum: options.maximumEventByteCount)
+    for index in events.indices {
+      let length = try events.length(index, maximum: options.maximumEventByteCount)
       total += length
       lengths.append(length)
     }
@@ -155,10 +155,10 @@ extension LogCore {
   }
 
   private func content(of event: NewEvent) -> [UInt8] {
-    let length = (try? Record.length(of: event, maximum: Record.lengthLimit)) ?? 0
+    let length = (try? [event].length(0, maximum: Record.lengthLimit)) ?? 0
     var buffer = FrameBuffer(capacity: length + FrameHeader.byteCount + 8)
     let reading = ClockReading(time: Timestamp(nanoseconds: 0), elapsed: 0)
-    buffer.append(event, RecordStamp(kind: .event, id: .zero, reading: reading, wasStepped: false, continuesBatch: false), length: length)
+    buffer.append([event], 0, RecordStamp(kind: .event, id: .zero, reading: reading, wasStepped: false, continuesBatch: false), length: length)
     return ContentDigest.content(of: EventView(record: buffer.records, offset: 0))
   }
 
@@ -185,7 +185,7 @@ extension LogCore {
         continue
       }
       left -= 1
-      let given = events[index].id
+      let given = events.id(index)
       let id = given ?? ids.next(reading.time, environment.random)
       if let given {
         target.ids.append(given)
@@ -193,7 +193,7 @@ extension LogCore {
       }
       let stamp = RecordStamp(kind: .event, id: id, reading: reading, wasStepped: wasStepped && answers.isEmpty, continuesBatch: left > 0)
       answers.append(Appended(offset: UInt64(target.count), id: id, isDuplicate: false))
-      target.buffer.append(events[index], stamp, length: lengths[index])
+      target.buffer.append(events, index, stamp, length: lengths[index])
       target.didAdd(isUser: true)
     }
     target.didAddCaller(level)
@@ -218,7 +218,7 @@ extension LogCore {
     let event = NewEvent(type: "", data: control.data)
     let stamp = RecordStamp(
       kind: control.kind, id: ids.next(reading.time, environment.random), reading: reading, wasStepped: false, continuesBatch: false)
-    target.buffer.append(event, stamp, length: Record.fixedLength + control.data.count)
+    target.buffer.append([event], 0, stamp, length: Record.fixedLength + control.data.count)
     target.didAdd(isUser: false)
   }
 

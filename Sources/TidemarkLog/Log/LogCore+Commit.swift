@@ -257,9 +257,8 @@ extension LogCore {
   }
 
   private func take(_ target: inout Gathering) -> Gathering {
-    let taken = target
-    target = spare ?? Gathering(capacity: 256)
-    spare = nil
+    var taken = spare.take() ?? Gathering(capacity: 256)
+    swap(&taken, &target)
     inFlight = (taken.count, taken.userEnd, taken.ticket)
     return taken
   }
@@ -294,7 +293,7 @@ extension LogCore {
   }
 
   /// Publishes a frame, or puts back what must not be lost with it. With the lock held.
-  func finish(_ frame: Gathering, _ result: Result<Offset, LogError>) {
+  func finish(_ frame: consuming Gathering, _ result: Result<Offset, LogError>) {
     inFlight = (0, 0, nil)
     lastCallers = frame.callers
     for id in frame.ids { pendingIDs.remove(id) }
@@ -314,9 +313,8 @@ extension LogCore {
     let waiting = ticket.continuations
     ticket.continuations.removeAll()
     ticket.finish(result)
-    var reusable = frame
-    reusable.reset(capacity: Self.frameCapacity)
-    spare = reusable
+    frame.reset()
+    spare = consume frame
     for continuation in waiting { continuation.resume() }
   }
 

@@ -190,12 +190,12 @@ struct Analysis {
 extension Analysis {
   private mutating func resolveDoubles(_ candidates: inout [Candidate]) {
     // An interrupted seal: the sealed form counts if its footer verifies.
-    var sealed = Set<EventID>()
-    for candidate in candidates where candidate.name.form == .sealed && candidate.footer != nil { sealed.insert(candidate.name.segmentID) }
-    let open = Set(candidates.filter { $0.name.form == .open && $0.header != nil }.map(\.name.segmentID))
+    let sealed = Set(candidates.filter { $0.name.form == .sealed && $0.footer != nil }.map(\.name))
+    let open = Set(candidates.filter { $0.name.form == .open && $0.header != nil }.map(\.name))
     candidates.removeAll { candidate in
-      let id = candidate.name.segmentID
-      let drop = candidate.name.form == .open ? sealed.contains(id) : candidate.footer == nil && open.contains(id)
+      var twin = candidate.name
+      twin.form = candidate.name.form == .open ? .sealed : .open
+      let drop = candidate.name.form == .open ? sealed.contains(twin) : candidate.footer == nil && open.contains(twin)
       if drop { leave(candidate, "an interrupted seal") }
       return drop
     }

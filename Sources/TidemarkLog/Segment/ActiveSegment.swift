@@ -55,8 +55,8 @@ final class ActiveSegment: @unchecked Sendable {
   /// Writes a finished frame of events at the end. The caller has filled its header from ``end`` and ``durableEnd``.
   ///
   /// Unless the next call syncs, the events count as written: a copy of what was known at the last sync is kept for the case that they must be written again.
-  func write(_ frame: FrameBuffer, length: Int, count: UInt32, willSync: Bool) throws(LogError) {
-    try write(frame.bytes.rawSpan.slice(0, length))
+  func write(_ frame: borrowing FrameBuffer, length: Int, count: UInt32, willSync: Bool) throws(LogError) {
+    try write(frame.bytes.slice(0, length), zerosAhead: willSync)
     if !willSync && durableSummary == nil { durableSummary = summary.copy() }
     pending = (count, length)
     if !willSync { takeIn(frame) }
@@ -65,7 +65,7 @@ final class ActiveSegment: @unchecked Sendable {
   private var pending: (count: UInt32, length: Int) = (0, 0)
 
   /// Counts the frame just written as part of the segment.
-  private func takeIn(_ frame: FrameBuffer) {
+  private func takeIn(_ frame: borrowing FrameBuffer) {
     checkpoints.add(base: summary.end, position: position)
     let why = summary.add(frame.records, count: pending.count)
     assert(why == nil, "the engine wrote a malformed record")
@@ -73,7 +73,7 @@ final class ActiveSegment: @unchecked Sendable {
   }
 
   /// Syncs after `write(willSync: true)`; only then does the frame count.
-  func syncFrame(_ frame: FrameBuffer) throws(LogError) {
+  func syncFrame(_ frame: borrowing FrameBuffer) throws(LogError) {
     let named = durableEnd
     try syncFile()
     takeIn(frame)
@@ -106,17 +106,17 @@ final class ActiveSegment: @unchecked Sendable {
     try sync()
     var frame = [UInt8](repeating: 0, count: FrameHeader.byteCount)
     FrameHeader(kind, base: summary.end, durable: durableEnd, incarnation: incarnation).encode(into: &frame, seed: seed)
-    try write(frame.rawSpan)
+    try write(frame.rawSpan, zerosAhead: false)
     try syncFile()
     position += UInt64(frame.count)
     recordedDurable = durableEnd
   }
 
-  private func write(_ bytes: RawSpan) throws(LogError) {
+  private func write(_ bytes: RawSpan, zerosAhead: Bool) throws(LogError) {
     let end = position + UInt64(bytes.byteCount)
     do throws(LogError) {
       try file.write(bytes, at: position)
-      if end > zeroedEnd { try writeZeros(from: end) }
+      if end > zeroedEnd && zerosAhead { try writeZeros(from: end) }
     } catch {
       hasFailed = true
       throw error
@@ -128,12 +128,19 @@ final class ActiveSegment: @unchecked Sendable {
     zeroedEnd = try Self.writeZeros(file, from: end, ahead: zerosAhead, limit: byteLimit)
   }
 
+  private static let zeros = [UInt8](repeating: 0, count: 128 << 10)
+
   /// Returns where the zeros end. Without space for them, none are needed: appending goes on as long as frames fit.
   static func writeZeros(_ file: any File, from end: UInt64, ahead: Int, limit: Int) throws(LogError) -> UInt64 {
     let count = min(ahead, max(0, limit - Int(clamping: end)))
     guard count > 0 else { return end }
     do throws(LogError) {
-      try file.write([UInt8](repeating: 0, count: count).rawSpan, at: end)
+      var done = 0
+      while done < count {
+        let part = min(count - done, zeros.count)
+        try file.write(zeros.rawSpan.slice(0, part), at: end + UInt64(done))
+        done += part
+      }
       return end + UInt64(count)
     } catch {
       guard error.code == .diskFull else { throw error }

@@ -142,12 +142,17 @@ enum Interrupt {
     guard unsafe ends.withUnsafeMutableBufferPointer({ unsafe pipe($0.baseAddress) }) == 0 else { return }
     readEnd.store(ends[0], ordering: .relaxed)
     writeEnd.store(ends[1], ordering: .relaxed)
+    // Whoever started the tool may have blocked them, and that is inherited.
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
     for number in [SIGINT, SIGTERM] {
+      unsafe sigaddset(&signals, number)
       signal(number) { number in
         Interrupt.request()
         signal(number, SIG_DFL)
       }
     }
+    unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     // A file size limit is then an error that can be told, as a full disk is.
     signal(SIGXFSZ, SIG_IGN)
   }

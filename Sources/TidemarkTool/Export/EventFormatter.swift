@@ -41,7 +41,7 @@ struct CSVFormatter: EventFormatter {
     output.append(comma)
     RFC3339.format(nanoseconds: event.time.nanoseconds, fractionDigits: event.timeFractionDigits, to: &output)
     output.append(comma)
-    if let bootID = session?.bootID { output.append(bootID.hexadecimal) }
+    if let bootID = session?.bootID { output.append(bootID.description) }
     output.append(comma)
     output.append(String(event.elapsed))
     output.append(comma)

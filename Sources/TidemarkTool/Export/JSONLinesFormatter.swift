@@ -15,7 +15,7 @@ struct JSONLinesFormatter: EventFormatter {
     text("subject", event.subjectBytes.bytes)
     text("actor", event.actorBytes.bytes)
     json.time("time", event.time, event.timeFractionDigits)
-    if let bootID = session?.bootID { json.member("boot_id", bootID.hexadecimal) }
+    if let bootID = session?.bootID { json.member("boot_id", bootID.description) }
     json.member("elapsed_ns", event.elapsed)
     for entry in try event.extensions {
       switch entry {

@@ -41,7 +41,7 @@ class Chain(LogTest):
     hole[hole.index(b"TMFR", 4096 + 60)] = 0
     self.assertEqual(self.found({first: bytes(hole), s.name(4, B): second}), ([("damaged-frame", 1, 2)], 4))
     other = s.header(A, 0) + s.events(A, 0, numbered(0, 3) + [s.record(9)])
-    self.assertEqual(self.found({first: other, s.name(4, B): second}), ([("pin-mismatch", 0, 4)], 1))
+    self.assertEqual(self.found({first: other, s.name(4, B): second}), ([("pin-mismatch", 0, 4)], 5))
     self.assertEqual(self.found({s.name(4, B): second}), ([("missing-oldest", 0, 4)], 1))
     torn = open_segment(A, 0, [2, 2]).replace(b"TIDEMARK", b"TIDEmARK")
     self.assertEqual(self.found({first: torn, s.name(4, B): second}), ([("damaged-header", 0, 4)], 1))
@@ -58,9 +58,11 @@ class Chain(LogTest):
   def test_sealed_pin_and_digest(self):
     files, records = two_segments()
     other = open_segment(B, 6, [1], predecessor=s.pin(A, 0, 6, records[:5] + [s.record(77)]))
-    self.assertEqual(self.found({SEALED: files[SEALED], NEXT: other}), ([("pin-mismatch", 0, 6)], 1))
+    self.assertEqual(self.found({SEALED: files[SEALED], NEXT: other}), ([("pin-mismatch", 0, 6)], 7))
     other = open_segment(B, 6, [1], predecessor=s.pin(C, 0, 6, records))
-    self.assertEqual(self.found({SEALED: files[SEALED], NEXT: other}), ([("pin-mismatch", 0, 6)], 1))
+    self.assertEqual(self.found({SEALED: files[SEALED], NEXT: other}), ([("pin-mismatch", 0, 6)], 7))
+    other = open_segment(B, 4, [1], predecessor=s.pin(A, 0, 4, records))
+    self.assertEqual(self.found({SEALED: files[SEALED], s.name(4, B): other}), ([("pin-mismatch", 0, 6)], 5))
 
   def test_damage_in_a_sealed_segment_names_its_offsets(self):
     files, _ = two_segments(codec=0, count=8)
@@ -69,7 +71,7 @@ class Chain(LogTest):
     data[marks[1] + 60] ^= 1
     data[marks[2] + 60] ^= 1
     named = {SEALED: bytes(data), s.name(8, B): files[s.name(8, B)]}
-    self.assertEqual(self.found(named), ([("damaged-frame", 2, 4), ("damaged-frame", 4, 6)], 5))
+    self.assertEqual(self.found(named), ([("damaged-frame", 2, 6)], 5))
     data[marks[4] + 60] ^= 1
     self.assertEqual(self.found({**named, SEALED: bytes(data)}), ([("damaged-index", None, None), ("damaged-frame", 2, 6)], 5))
     self.assertEqual(self.found({**named, SEALED: files[SEALED][:-9]}), ([("damaged-index", None, None)], 9))
@@ -89,13 +91,15 @@ class Chain(LogTest):
       self.assertEqual(self.found(files), ([("leftover", None, None)], 4))
       self.assertEqual(self.verify()["findings"][0]["file"], s.name(0, loser))
     files = {s.name(0, A): old, s.name(0, B): open_segment(B, 0, [4])}
-    self.assertEqual((self.found(files), self.verify()["ok"]), (([("doubled-segment", 0, None)], 4), False))
+    self.assertEqual((self.found(files), self.verify()["ok"]), (([("doubled-segment", None, None)], 4), False))
     files = {s.name(0, A): old, s.name(0, B): bytes(5000), "segments/x.tmp": b"x"}
-    self.assertEqual(self.found(files), ([("leftover", None, None)], 4))
+    self.assertEqual(self.found(files), ([("leftover", None, None)] * 2, 4))
 
   def test_interrupted_roll_and_trim(self):
     files, _ = two_segments()
     self.assertEqual(self.found({**files, s.name(7, C): bytes(8000)}), ([("leftover", None, None)], 7))
+    torn = {SEALED: files[SEALED], NEXT: files[NEXT][:3000]}
+    self.assertEqual(self.found(torn), ([("leftover", None, None), ("missing-newest", 6, 6)], 6))
     lost = open_segment(C, 7, [1, 1], durable=8, predecessor=s.pin(B, 6, 7, numbered(6, 1)))
     self.assertEqual(self.found({**files, s.name(7, C): b"X" + lost[1:]}), ([("damaged-header", 7, 8)], 7))
     trimmed = open_segment(C, 7, [1], predecessor=s.pin(B, 6, 7, numbered(6, 1)), floor=6)
@@ -142,7 +146,7 @@ class Chain(LogTest):
       lie = s.patch_footer(data, at, bytes([data[at - 512] ^ 1]))
       self.assertFalse(self.verify({SEALED: lie, NEXT: second})["findings"] == [], at)
     lie = s.patch_footer(data, 176, bytes(16))
-    self.assertEqual(self.found({SEALED: lie, NEXT: second}), ([("pin-mismatch", 0, 6)], 1))
+    self.assertEqual(self.found({SEALED: lie, NEXT: second}), ([("pin-mismatch", 0, 6)] * 2, 7))
     pinned = open_segment(B, 6, [1], predecessor=s.pin(A, 0, 6, records)[:32] + bytes(16))
     self.assertEqual(self.found({SEALED: lie, NEXT: pinned}), ([("pin-mismatch", 0, 6)], 7))
     index = data.rindex(b"TMFR") - 8

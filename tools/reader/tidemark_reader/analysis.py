@@ -16,6 +16,9 @@ class Analysis:
     names = check_directory(log_path)
     self.identity, self.findings = read_identity(log_path)
     files = [Segment(log_path, name) for name in names if NAME.match(name)]
+    for name in names:
+      if name.endswith(".tmp"):
+        self.add("leftover", "segments/" + name, None, None, None, "unfinished work")
     if self.identity is None:
       self.identity = identity_from_segments(files)
     self.newest_steps = []
@@ -32,7 +35,7 @@ class Analysis:
       self.check_link(self.segments[number], self.segments[number + 1])
     self.end = self.settle_end()
     if self.durable > self.end:
-      self.add("missing-newest", None, None, self.end, self.durable, "more is recorded as durable than is there")
+      self.add("missing-newest", "segments", None, self.end, self.durable, "more is recorded as durable than is there")
 
   def add(self, kind, file, position, first, last, message):
     """Note a finding."""
@@ -77,12 +80,9 @@ class Analysis:
       if max(recorded, max([segment.floor() for segment in older] or [0])) > newest.base:
         return
       self.segments.pop()
-      self.add("leftover", newest.file, 0, None, None, "the header is torn and nothing durable is in it: " + newest.header_damage)
+      self.add("leftover", newest.file, None, None, None, "the header is torn and nothing durable is in it: " + newest.header_damage)
       if older and not older[-1].sealed:
         older[-1].pinned_end = older[-1].end = None
-      self.has_discarded = True
-
-  has_discarded = False
 
   def trim_floor(self):
     """Step 4: the highest trim floor of headers, footers and trim records."""
@@ -105,7 +105,7 @@ class Analysis:
     """Step 4: segments below the floor are left over from an interrupted trim."""
     while len(self.segments) > 1 and self.segments[0].end <= self.floor:
       segment = self.segments.pop(0)
-      self.add("leftover", segment.file, 0, None, None, "the segment lies below the trim floor %d" % self.floor)
+      self.add("leftover", segment.file, None, None, None, "the segment lies below the trim floor %d" % self.floor)
 
   def recorded_durable(self):
     """D, the highest offset that anything records as durable."""
@@ -119,22 +119,23 @@ class Analysis:
   def check_oldest(self):
     """Step 4: the first segment must begin at the floor or below."""
     if self.segments and self.segments[0].base > self.floor:
-      self.add("missing-oldest", None, None, self.floor, self.segments[0].base, "the first segment begins above the trim floor")
+      self.add("missing-oldest", "segments", None, self.floor, self.segments[0].base, "the first segment begins above the trim floor")
 
   def check_link(self, segment, successor):
     """Step 4: one segment against what its successor records of it."""
     pin, base = successor.pin, successor.base
     if not self.check_header(segment):
       if segment.end < base:
-        self.add("missing-segment", None, None, segment.end, base, "no segment holds these offsets")
+        self.add("missing-segment", "segments", None, segment.end, base, "no segment holds these offsets")
       return
     if segment.sealed:
       if segment.footer is None:
         settled = self.settle(segment)
         segment.digest = settled.record_digest() if settled.is_whole else None
       if base > segment.end:
-        self.add("missing-segment", None, None, segment.end, base, "no segment holds these offsets")
+        self.add("missing-segment", "segments", None, segment.end, base, "no segment holds these offsets")
       elif base < segment.end or (pin and self.differs(segment, pin, base)):
+        segment.pinned_end = base
         self.mismatch(segment, segment.end)
       return
     steps = self.steps(segment)
@@ -142,7 +143,7 @@ class Analysis:
     has_missing = segment.base < missing < base
     if has_missing:
       segment.pinned_end = segment.end = self.contiguous_end(segment, steps, missing)
-      self.add("missing-segment", None, None, segment.end, base, "no segment holds these offsets")
+      self.add("missing-segment", "segments", None, segment.end, base, "no segment holds these offsets")
       steps = self.steps(segment)
     settled = settle_pinned(segment, steps, segment.pinned_end)
     self.findings += settled.findings
@@ -172,8 +173,7 @@ class Analysis:
     return segment.digest is not None and pin.digest != segment.digest
 
   def mismatch(self, segment, end):
-    """The segment is not what its successor records: it is not read."""
-    segment.is_readable = False
+    """The segment is not what its successor records. It is read all the same: each of its frames verifies."""
     self.add("pin-mismatch", segment.file, None, segment.base, end, "the next segment records another predecessor")
 
   def settle_end(self):
@@ -181,8 +181,8 @@ class Analysis:
     if not self.segments:
       return 0
     newest = self.segments[-1]
-    if newest.sealed and not self.has_discarded:
-      self.add("missing-newest", None, None, newest.end, newest.end, "the newest segment is sealed: its successor is missing")
+    if newest.sealed:
+      self.add("missing-newest", "segments", None, newest.end, newest.end, "the newest segment is sealed: its successor is missing")
     if newest.header is None and newest.footer is None:
       newest.end = max(newest.base, self.durable)
     if not self.check_header(newest) or newest.sealed:

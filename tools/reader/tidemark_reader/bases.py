@@ -32,15 +32,14 @@ def settle_base(analysis, group, pinned):
   best = min(group, key=lambda file: (file.id not in pinned, not file.sealed, file.file))
   for file in group:
     if file is not best:
-      last = file.end if file.sealed and file.end is not None else None
-      analysis.add("doubled-segment", file.file, 0, file.base, last, "another segment has the same base")
+      analysis.add("doubled-segment", file.file, None, None, None, "another segment has the same base")
   return best
 
 
 def leftover(analysis, group, file, message):
   """Take a file out of a group."""
   group.remove(file)
-  analysis.add("leftover", file.file, 0, None, None, message)
+  analysis.add("leftover", file.file, None, None, None, message)
 
 
 def settle_sealing(analysis, group):

@@ -5,7 +5,7 @@ import os
 import xxhash
 
 from .analysis import Analysis
-from .frame import GAP
+from .frame import GAP, INDEX
 from .merged import check_merged
 from .record import SESSION, USER, boot_id
 from .report import Finding
@@ -54,7 +54,7 @@ class Log:
     entries = {} if os.path.isdir(os.path.join(self.path, "index")) else None
     for settled in self.settled_segments():
       segment = settled.segment
-      frames += len(settled.frames)
+      frames += sum(1 for frame in settled.frames if frame.type <= INDEX)
       kinds = [record.kind for _, record in settled.contents(segment.pinned_end)]
       users = kinds.count(USER)
       events += users
@@ -71,7 +71,7 @@ class Log:
       "events": events,
       "control_events": controls,
       "frames": frames,
-      "segments": len(self.analysis.segments),
+      "segments": sum(1 for segment in self.analysis.segments if segment.header or segment.footer),
       "findings": [finding.to_json() for finding in self.findings],
     }
 

@@ -39,13 +39,8 @@ class Finding:
     return self.kind in HARMLESS
 
   def order(self):
-    """Sort key: first offset, file, position; absent before present."""
-    return (
-      -1 if self.first is None else self.first,
-      self.file or "",
-      -1 if self.position is None else self.position,
-      self.kind,
-    )
+    """Sort key: first offset, file, position; what is absent counts as 0."""
+    return self.first or 0, self.file or "", self.position or 0, self.kind
 
   def to_json(self):
     """The finding as a dictionary without absent keys."""
