@@ -28,8 +28,8 @@ WELL, DAMAGED, WRONG_USE, ENVIRONMENT, REFUSED = 0, 1, 2, 3, 4
 
 
 def lines(log, with_control):
-  """The events of a log as JSON lines, as bytes with line ends."""
-  for offset, record, boot in log.records():
+  """The events of a log below the recorded durable offset as JSON lines, as bytes with line ends."""
+  for offset, record, boot in log.durable_records():
     if with_control or record.kind == USER:
       yield line(offset, record, boot) + b"\n"
 

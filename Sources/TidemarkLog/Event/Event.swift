@@ -10,6 +10,7 @@ public struct Event: Sendable {
   let bytes: [UInt8]
   let position: Int
   let length: Int
+  /// Its position in the log.
   public let offset: Offset
   /// The opening of the log in which it was appended; nil if that is no longer known.
   public let session: Session?
@@ -29,12 +30,17 @@ public struct Event: Sendable {
     }
   }
 
+  /// A caller's event, or which kind of control event.
   public var kind: EventKind { view.kind }
   /// Whether the engine or a module wrote it.
   public var isControl: Bool { view.isControl }
+  /// Its identity: the caller's, or one that the engine made.
   public var id: EventID { view.id }
+  /// What kind of fact it is; empty for control events.
   public var type: String { view.type }
+  /// What it is about, if that was stated.
   public var subject: String? { view.subject }
+  /// Who did it, if that was stated.
   public var actor: String? { view.actor }
   /// The media type of the data.
   public var contentType: String? { view.contentType }
@@ -46,10 +52,13 @@ public struct Event: Sendable {
   public var timeFractionDigits: Int { view.timeFractionDigits }
   /// Nanoseconds since boot at appending, time asleep included.
   public var elapsed: UInt64 { view.elapsed }
+  /// Local time's offset from UTC, in minutes.
   public var utcOffsetMinutes: Int16 { view.utcOffsetMinutes }
+  /// Whether the system believed that its wall clock was synchronised.
   public var isClockSynchronized: Bool { view.isClockSynchronized }
   /// Whether the wall clock was set between the previous event and this one.
   public var isClockStepped: Bool { view.isClockStepped }
+  /// Where its time came from.
   public var clockSource: ClockSource { view.clockSource }
   /// Whether the next event belongs to the same batch.
   public var continuesBatch: Bool { view.continuesBatch }

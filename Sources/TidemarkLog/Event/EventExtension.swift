@@ -6,7 +6,9 @@ public enum EventExtension: Sendable, Hashable {
   case causation(EventID)
   /// The event that this one corrects.
   case supersedes(EventID)
+  /// A file that belongs to the event.
   case attachment(Attachment)
+  /// When and how well the device knew where it was.
   case locationFix(LocationFix)
   /// The key that the subject's data is encrypted under.
   case subjectKey(EventID)
@@ -17,12 +19,16 @@ public enum EventExtension: Sendable, Hashable {
 
   /// A file that belongs to the event and is stored beside the log.
   public struct Attachment: Sendable, Hashable {
+    /// The file's length.
     public var byteCount: UInt64
     /// SHA-256 of the contents: 32 bytes.
     public var digest: [UInt8]
+    /// Such as `image/jpeg`: up to 255 bytes.
     public var mediaType: String
+    /// The file's name for people: up to 255 bytes.
     public var name: String
 
+    /// Describes a file. A digest of other than 32 bytes is refused at appending.
     public init(byteCount: UInt64, digest: [UInt8], mediaType: String, name: String) {
       self.byteCount = byteCount
       self.digest = digest
@@ -33,11 +39,14 @@ public enum EventExtension: Sendable, Hashable {
 
   /// When and how well the device knew where it was.
   public struct LocationFix: Sendable, Hashable {
+    /// The wall clock at the fix.
     public var time: Timestamp
     /// Nanoseconds since boot at the fix.
     public var elapsed: UInt64
+    /// The radius within which the device believed to be.
     public var accuracyMillimetres: UInt32
 
+    /// Describes a fix.
     public init(time: Timestamp, elapsed: UInt64, accuracyMillimetres: UInt32) {
       self.time = time
       self.elapsed = elapsed

@@ -9,6 +9,7 @@
 public struct EventView: ~Escapable {
   /// The record's bytes as stored.
   package let record: RawSpan
+  /// Its position in the log.
   public let offset: Offset
 
   /// `record` must be exactly one record that ``Record/length(at:in:)`` has accepted.
@@ -18,9 +19,11 @@ public struct EventView: ~Escapable {
     self.offset = offset
   }
 
+  /// A caller's event, or which kind of control event.
   public var kind: EventKind { EventKind(rawValue: record.u8(4)) }
   /// Whether the engine or a module wrote it.
   public var isControl: Bool { record.u8(4) != 1 }
+  /// Its identity: the caller's, or one that the engine made.
   public var id: EventID { record.id(8) }
   /// The wall clock, as the device or the caller had it.
   public var time: Timestamp { Timestamp(nanoseconds: record.i64(24)) }
@@ -30,16 +33,22 @@ public struct EventView: ~Escapable {
   public var timeFractionDigits: Int { Int(record.u8(5) >> 4) }
   /// Nanoseconds since boot at appending, time asleep included.
   public var elapsed: UInt64 { record.u64(32) }
+  /// Local time's offset from UTC, in minutes.
   public var utcOffsetMinutes: Int16 { record.i16(40) }
+  /// Whether the system believed that its wall clock was synchronised.
   public var isClockSynchronized: Bool { record.u8(6) & Record.clockIsSynchronized != 0 }
   /// Whether the wall clock was set between the previous event and this one.
   public var isClockStepped: Bool { record.u8(6) & Record.clockWasStepped != 0 }
+  /// Where its time came from.
   public var clockSource: ClockSource { ClockSource(rawValue: record.u8(6) >> 4) ?? .unknown }
   /// Whether the next event belongs to the same batch.
   public var continuesBatch: Bool { record.u8(5) & Record.batchContinues != 0 }
 
+  /// What kind of fact it is; empty for control events.
   public var type: String { typeBytes.text() }
+  /// What it is about, if that was stated.
   public var subject: String? { subjectBytes.byteCount == 0 ? nil : subjectBytes.text() }
+  /// Who did it, if that was stated.
   public var actor: String? { actorBytes.byteCount == 0 ? nil : actorBytes.text() }
   /// The media type of the data.
   public var contentType: String? { contentTypeBytes.byteCount == 0 ? nil : contentTypeBytes.text() }

@@ -25,10 +25,12 @@ public struct NewEvent: Sendable, Equatable {
   public var utcOffsetMinutes: Int16
   /// The media type of ``data``, such as `application/json` (`datacontenttype` in CloudEvents): up to 255 bytes.
   public var contentType: String?
+  /// Further attributes, in any order: up to 65,535 bytes encoded.
   public var extensions: [EventExtension]
   /// Opaque to the engine.
   public var data: [UInt8]
 
+  /// Describes an event. Nothing is checked before appending.
   public init(
     type: String, subject: String? = nil, actor: String? = nil, time: Timestamp? = nil, timeFractionDigits: Int = 9,
     utcOffsetMinutes: Int16 = 0, contentType: String? = nil, id: EventID? = nil, extensions: [EventExtension] = [],

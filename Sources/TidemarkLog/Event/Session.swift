@@ -10,6 +10,7 @@ public struct Session: Sendable, Equatable {
   public let incarnation: UInt64
   /// Name and version of the program.
   public let program: String
+  /// Such as `Europe/Oslo`.
   public let timeZoneName: String
   /// Empty unless the host sets it: identifying a device is the host's decision.
   public let deviceIdentifier: String

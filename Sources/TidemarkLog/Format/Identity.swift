@@ -2,11 +2,13 @@
 public struct LogIdentity: Sendable, Equatable {
   /// One uninterrupted history. A restored or cloned device goes on in a new one.
   public struct Epoch: Sendable, Equatable {
+    /// Random.
     public let id: EventID
     /// The epoch that this one continues; nil for the first.
     public let parent: EventID?
     /// The size at which it forks from its parent.
     public let forkSize: Offset
+    /// By the device's wall clock.
     public let created: Timestamp
     /// The history tree's root at the fork, 32 bytes; nil if unknown.
     public let rootHash: [UInt8]?
@@ -14,6 +16,7 @@ public struct LogIdentity: Sendable, Equatable {
 
   /// Random.
   public let logID: EventID
+  /// By the device's wall clock.
   public let created: Timestamp
   /// Which digest tells a repeated event from a conflict: 1 XXH3-128, 2 SHA-256.
   public let contentDigestKind: UInt16

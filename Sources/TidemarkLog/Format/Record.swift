@@ -41,7 +41,9 @@ public struct EventKind: RawRepresentable, Hashable, Sendable {
   public static let trim = EventKind(rawValue: 3)
   /// A server's countersigned checkpoint.
   public static let receipt = EventKind(rawValue: 4)
+  /// A change of the device's signing key.
   public static let keyRotation = EventKind(rawValue: 5)
+  /// The destruction of a subject's key.
   public static let erasure = EventKind(rawValue: 6)
 
   /// Whether ``Log/stage(control:data:)`` takes it: 4 to 6, and 16 and up.

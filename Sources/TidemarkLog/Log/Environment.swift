@@ -44,8 +44,10 @@ public struct ClockReading: Sendable, Equatable {
   public var utcOffsetMinutes: Int16
   /// Whether the system believes that its wall clock is synchronised.
   public var isSynchronized: Bool
+  /// What the wall clock is set by.
   public var source: ClockSource
 
+  /// One reading, as a ``DeviceClock`` gives it.
   public init(
     time: Timestamp, elapsed: UInt64, utcOffsetMinutes: Int16 = 0, isSynchronized: Bool = false, source: ClockSource = .system
   ) {
@@ -59,9 +61,13 @@ public struct ClockReading: Sendable, Equatable {
 
 /// Where an event's time came from.
 public enum ClockSource: UInt8, Sendable, CaseIterable {
+  /// Not known.
   case unknown = 0
+  /// The system's wall clock.
   case system = 1
+  /// A clock of the network.
   case network = 2
+  /// A satellite receiver.
   case satellite = 3
   /// The caller stated the time.
   case caller = 4

@@ -4,6 +4,7 @@ extension Log {
   /// The sync form blocks its thread; in async code the async form of the same name is used, which does not.
   ///
   /// - Parameters:
+  ///   - event: what to append.
   ///   - size: append only if no event was appended since the log had this size (optimistic concurrency). Control events do not count.
   ///   - durability: ask for more than the log's own level; less is not given.
   ///

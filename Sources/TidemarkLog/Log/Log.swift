@@ -73,6 +73,7 @@ public final class Log: Sendable {
 
   /// The directory, as it was given.
   public var path: String { core.directory.path }
+  /// Id, epochs and parameters.
   public var identity: LogIdentity { core.lock.withLock { core.identity } }
   /// What opening found and did.
   public var recoveryReport: RecoveryReport { core.lock.withLock { core.report } }
@@ -109,7 +110,9 @@ public final class Log: Sendable {
 
   /// Keeps an opaque control record for the next commit, where it stands before the caller's events. Alone it causes no commit and no sync; it is lost if the process ends before.
   ///
-  /// - Parameter kind: ``EventKind/receipt``, ``EventKind/keyRotation``, ``EventKind/erasure``, or 16 to 255.
+  /// - Parameters:
+  ///   - kind: ``EventKind/receipt``, ``EventKind/keyRotation``, ``EventKind/erasure``, or 16 to 255.
+  ///   - data: opaque to the engine.
   ///
   /// Throws ``LogError/Code/invalidEvent`` for other kinds, ``LogError/Code/tooLarge``.
   ///

@@ -1,6 +1,8 @@
 /// What became of an appended event.
 public struct Appended: Sendable, Equatable {
+  /// Where the event is.
   public fileprivate(set) var offset: Offset
+  /// The caller's id, or the one that the engine made.
   public let id: EventID
   /// Whether the log had the event already: same id, same content. `offset` is then that of the first time.
   public let isDuplicate: Bool

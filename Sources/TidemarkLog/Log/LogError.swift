@@ -80,6 +80,7 @@ public struct LogError: Error, Sendable, Equatable {
     /// A bound makes no sense (a range upside down, an option out of its limits).
     public static let invalidArgument = Code("invalidArgument")
 
+    /// Lets `catch LogError.Code.diskFull` work.
     public static func ~= (code: Code, error: any Error) -> Bool { (error as? LogError)?.code == code }
   }
 

@@ -71,6 +71,7 @@ public struct LogOptions: Sendable {
   /// The digest that tells a repeated event from a conflict. Fixed when the log is made; both ends of replication use the same. Default ``ContentDigest/xxh3``.
   public var contentDigest: ContentDigest = .xxh3
 
+  /// The defaults.
   public init() {}
 
   func validated() throws(LogError) -> LogOptions {

@@ -10,7 +10,9 @@ public struct LogStatistics: Sendable, Equatable {
   public internal(set) var userEventCount: UInt64 = 0
   /// Events that the engine and modules wrote.
   public internal(set) var controlEventCount: UInt64 = 0
+  /// Segments that are repacked and indexed.
   public internal(set) var sealedSegmentCount = 0
+  /// Segments that are not sealed: the newest, and those that wait for it.
   public internal(set) var openSegmentCount = 0
   /// All segment files, in bytes. The open one is written ahead with zeros.
   public internal(set) var bytesOnDisk: UInt64 = 0

@@ -23,6 +23,7 @@ public struct Query: Sendable {
   /// Default ``DamageHandling/fail``: never a shorter list as if it were complete.
   public var onDamage: DamageHandling = .fail
 
+  /// Everything that is kept, unless it is narrowed.
   public init(
     offsets: Range<Offset>? = nil, times: ClosedRange<Timestamp>? = nil, includesControlEvents: Bool = false, onDamage: DamageHandling = .fail
   ) {

@@ -11,13 +11,21 @@ public struct FindingKind: RawRepresentable, Hashable, Sendable {
   public static let damagedIndex = FindingKind(rawValue: "damaged-index")
   /// One or both identity slots; rebuilt.
   public static let damagedIdentity = FindingKind(rawValue: "damaged-identity")
+  /// A frame does not verify.
   public static let damagedFrame = FindingKind(rawValue: "damaged-frame")
+  /// A segment's header does not verify, so nothing in it can.
   public static let damagedHeader = FindingKind(rawValue: "damaged-header")
+  /// No segment holds a range of offsets.
   public static let missingSegment = FindingKind(rawValue: "missing-segment")
+  /// The log begins above its trim floor.
   public static let missingOldest = FindingKind(rawValue: "missing-oldest")
+  /// The log ends below what is known to have been durable.
   public static let missingNewest = FindingKind(rawValue: "missing-newest")
+  /// A segment is not what its successor says it should be.
   public static let pinMismatch = FindingKind(rawValue: "pin-mismatch")
+  /// A segment of another log.
   public static let foreignSegment = FindingKind(rawValue: "foreign-segment")
+  /// Two segments claim the same offsets.
   public static let doubledSegment = FindingKind(rawValue: "doubled-segment")
   /// A range that an earlier recovery had to give up.
   public static let gap = FindingKind(rawValue: "gap")
@@ -28,15 +36,18 @@ public struct FindingKind: RawRepresentable, Hashable, Sendable {
 
 /// One thing that a check found.
 public struct Finding: Sendable, Equatable {
+  /// What was found.
   public let kind: FindingKind
   /// Relative to the log's directory.
   public let file: String?
+  /// The byte position in the file.
   public let position: UInt64?
   /// The offsets concerned.
   public let offsets: Range<Offset>?
   /// A sentence for people.
   public let message: String
 
+  /// Whether no event is lost by it.
   public var isHarmless: Bool { kind.isHarmless }
 
   init(_ kind: FindingKind, file: String? = nil, position: UInt64? = nil, offsets: Range<Offset>? = nil, _ message: String) {

@@ -13,6 +13,7 @@ public struct VerificationReport: Sendable {
   public internal(set) var controlEventCount: UInt64 = 0
   /// Frames that verify.
   public internal(set) var frameCount: UInt64 = 0
+  /// Segment files that count.
   public internal(set) var segmentCount = 0
   /// In the order of offsets.
   public internal(set) var findings: [Finding] = []
@@ -22,6 +23,7 @@ public struct VerificationReport: Sendable {
 public struct Progress: Sendable, Equatable {
   /// Bytes of segment files done.
   public let done: UInt64
+  /// Bytes of segment files in all.
   public let total: UInt64
 }
 

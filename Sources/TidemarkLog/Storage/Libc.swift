@@ -139,6 +139,7 @@ func startThread(name: StaticString, lowPriority: Bool, _ body: @escaping @Senda
 
 /// The system's clocks, read with `clock_gettime`.
 public struct SystemClock: DeviceClock {
+  /// Reads nothing yet.
   public init() {}
 
   public func now() -> ClockReading {

@@ -23,6 +23,9 @@ class Program(LogTest):
     self.assertEqual(run("verify", self.folder)[0], 0)
     code, output, _ = run("cat", self.folder, "--control")
     self.assertEqual((code, output.count(b"\n")), (0, 5))
+    self.write({OPEN: small_open().replace(s.frame(A, 3, 5, durable=5), b"")})
+    self.assertEqual(run("cat", self.folder)[1].count(b"\n"), 3)
+    self.assertIn(b'"events":4', run("digest", self.folder)[1])
     self.write({OPEN: s.header(A, 0) + s.frame(A, 4, 0, 3, b"lost")})
     for command in ("verify", "cat", "digest"):
       code, _, errors = run(command, self.folder)

@@ -48,6 +48,12 @@ class Log:
           boot = boot_id(record.data)
         yield offset, record, boot
 
+  def durable_records(self):
+    """The same up to the recorded durable offset: a reader beside the writer shows nothing that a power cut could still take back."""
+    for offset, record, boot in self.records():
+      if offset < self.analysis.durable:
+        yield offset, record, boot
+
   def verify(self):
     """The full check, as the dictionary that `verify` prints."""
     events = controls = frames = 0
