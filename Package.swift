@@ -18,6 +18,7 @@ let package = Package(
   products: [
     .library(name: "TidemarkLog", targets: ["TidemarkLog"]),
     .executable(name: "tidemark", targets: ["TidemarkTool"]),
+    .executable(name: "tidemark-simulate", targets: ["Simulation"]),
   ],
   targets: [
     .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
@@ -27,6 +28,7 @@ let package = Package(
     .target(name: "TidemarkText", swiftSettings: strict),
     .executableTarget(name: "TidemarkTool", dependencies: ["TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], path: "Tests/TestSupport", swiftSettings: strict),
+    .executableTarget(name: "Simulation", dependencies: ["TestSupport", "TidemarkLog"], path: "Tests/Simulation", swiftSettings: strict),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: strict),
     .testTarget(name: "TidemarkToolTests", dependencies: ["TidemarkTool"], swiftSettings: strict),
     .testTarget(name: "TidemarkTextTests", dependencies: ["TidemarkText"], swiftSettings: strict),

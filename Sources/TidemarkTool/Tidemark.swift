@@ -26,22 +26,22 @@ enum Tidemark {
     do {
       let code = try run(Array(CommandLine.arguments.dropFirst()), output)
       try output.flush()
-      System.exit(code)
+      System.end(code)
     } catch {
       try? output.flush()
       if let error = error as? LogError {
         Output.complain(error.description)
-        System.exit(ExitCode(error.code))
+        System.end(ExitCode(error.code))
       }
       let error = ToolError(error)
       Output.complain(error.description)
-      System.exit(error.exitCode)
+      System.end(error.exitCode)
     }
   }
 
   private static func run(_ words: [String], _ output: Output) throws -> ExitCode {
     guard let name = words.first else {
-      try System.write(System.standardError, Array(overview.utf8))
+      try System.writeAll(System.standardError, Array(overview.utf8))
       return .usage
     }
     switch name {

@@ -25,6 +25,8 @@ struct ImportTests {
       "--type", "seen", input: input)
     #expect(result.code == 0, "\(result.errors)")
     #expect(try result.summary["count"] == 3)
+    // Offset 0 is the session's.
+    #expect(try result.summary["first"] == 1)
     #expect(try content() == lines)
     let events = try space.run("cat", "log").lines
     try #require(events.count == 3)
@@ -45,6 +47,11 @@ struct ImportTests {
       #expect(summary["count"] == 0 && summary["duplicates"] == 50 && summary["first"] == nil)
     }
     #expect(try space.run("cat", "log").output == before)
+    // Of an import in part: the first that was appended.
+    summary = try space.run("append", "log", "--id-from", "/n", "--batch", "2", input: "{\"n\":49}\n{\"n\":50}\n{\"n\":51}\n").summary
+    #expect(summary["count"] == 2 && summary["duplicates"] == 1)
+    let events = try space.run("cat", "log").lines
+    #expect(events[50].hasPrefix("{\"offset\":\(summary["first"] ?? -1),"))
     // Numbers and strings of the same text are one id.
     #expect(try space.run("append", "log", "--id-from", "/n", input: #"{"n":"0"}"#).code == 1)
   }
@@ -61,7 +68,7 @@ struct ImportTests {
   }
 
   static let mistakes: [(String, [String], String, String, Int)] = [
-    ("{\"a\":1}\n{\"a\":tru}\n", [], "line 2, column 6", "true", 1), ("{\"a\":1}\n\n{\"a\":1\n", [], "line 3, column 7", "ends", 1),
+    ("{\"a\":1}\n{\"a\":tru}\n", [], "line 2, column 6", "only true", 1), ("{\"a\":1}\n\n{\"a\":1\n", [], "line 3, column 7", "ends", 1),
     ("{}{}\n", [], "line 1, column 3", "follows", 0),
     ("{\"a\":1}\n{\"b\":2}\n", ["--id-from", "/a"], "line 2, column 1", "no id at /a", 1),
     ("{\"a\":null}\n", ["--id-from", "/a"], "line 1, column 6", "no id at /a", 0),

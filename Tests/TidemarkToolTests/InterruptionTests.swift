@@ -12,14 +12,14 @@ struct InterruptionTests {
 
   @Test("an import that is killed at any moment and run again gives the same events as one that ran through")
   func killedImport() throws {
-    let input = (0..<4_000).map { "{\"id\":\"scan-\($0)\",\"gate\":\($0 % 7)}\n" }.joined()
+    let input = (0..<1_500).map { "{\"id\":\"scan-\($0)\",\"gate\":\($0 % 7)}\n" }.joined()
     try space.write("in.jsonl", input)
     let command = ["--id-from", "/id", "--subject-from", "/gate", "--batch", "3", "in.jsonl"]
     try space.run("init", "whole")
-    #expect(try space.run(["append", "whole"] + command, input: []).code == 0)
+    #expect(try space.run(["append", "whole", "--durability", "written"] + command, input: []).code == 0)
     for round in 0..<8 {
       let running = try space.start(["append", "log", "--acks"] + command, standardInput: FileHandle.nullDevice)
-      try running.waitForLines(1 + round * 40)
+      try running.waitForLines(1 + round * 50)
       running.kill(SIGKILL)
       let result = try running.finish()
       #expect(result.code == -SIGKILL)
@@ -30,7 +30,7 @@ struct InterruptionTests {
     }
     let last = try space.run(["append", "log"] + command, input: [])
     #expect(last.code == 0)
-    #expect(try (last.summary["count"] ?? 0) + (last.summary["duplicates"] ?? 0) == 4_000)
+    #expect(try (last.summary["count"] ?? 0) + (last.summary["duplicates"] ?? 0) == 1_500)
     func events(_ log: String) throws -> [String] {
       // Offsets differ by the sessions between, times and clocks by the moment.
       try space.run("cat", log).lines.map { line in
@@ -56,6 +56,58 @@ struct InterruptionTests {
     #expect(try result.summary["count"] == 3)
     #expect(try space.run("cat", "log", "--format", "raw").output == "1\n2\n3\n")
     #expect(try space.run("recover", "log").output.hasPrefix("was closed cleanly"))
+  }
+
+  @Test("Ctrl-C stops an import from a file at once, and running it again does the rest")
+  func interruptedFile() throws {
+    try space.write("in.jsonl", (0..<3_000).map { "{\"n\":\($0)}\n" }.joined())
+    let command = ["append", "log", "--acks", "--id-from", "/n", "in.jsonl"]
+    let running = try space.start(command, standardInput: FileHandle.nullDevice)
+    try running.waitForLines(10)
+    running.kill(SIGINT)
+    let result = try running.finish()
+    #expect(result.code == 3)
+    let count = try #require(try result.summary["count"])
+    #expect(count >= 10 && count < 3_000)
+    #expect(result.errors.contains("after line \(count))"), "\(result.errors)")
+    let rest = try space.run(command + ["--batch", "100"], input: [])
+    #expect(try rest.summary["count"] == 3_000 - count && rest.summary["duplicates"] == count)
+  }
+
+  @Test("long work tells how far it has come, in lines where there is no terminal")
+  func progress() throws {
+    let pipe = Pipe()
+    let running = try space.start(["append", "log"], standardInput: pipe)
+    for number in 0..<14 {
+      pipe.fileHandleForWriting.write(Data("\(number)\n".utf8))
+      usleep(100_000)
+    }
+    try pipe.fileHandleForWriting.close()
+    let result = try running.finish()
+    #expect(result.code == 0)
+    #expect(try Regex("append: [0-9]+ events, 1 s\n").wholeMatch(in: result.errors) != nil, "\(result.errors)")
+  }
+
+  @Test("a file size limit is told as a full disk, and what was acknowledged is there")
+  func fileSizeLimit() throws {
+    try space.write("in.jsonl", (0..<4_000).map { "{\"n\":\($0),\"text\":\"\(String(repeating: "x", count: 200))\"}\n" }.joined())
+    let shell = Process()
+    shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+    shell.currentDirectoryURL = URL(fileURLWithPath: space.directory)
+    // In units of 512 bytes.
+    shell.arguments = ["-c", "ulimit -f 600; exec '\(Workspace.tool)' append log in.jsonl --batch 10 --id-from /n --acks >acks 2>errors"]
+    try shell.run()
+    shell.waitUntilExit()
+    #expect(shell.terminationReason == .exit && shell.terminationStatus == 3)
+    let errors = try String(decoding: space.bytes("errors"), as: UTF8.self)
+    #expect(errors.contains("in.jsonl is not appended from line ") && errors.contains("log/segments/"), "\(errors)")
+    let acknowledged = try String(decoding: space.bytes("acks"), as: UTF8.self).split(separator: "\n").count { $0.hasPrefix("ack ") }
+    #expect(acknowledged > 50)
+    #expect(try space.run("cat", "log").lines.count >= acknowledged * 10)
+    let again = try space.run("append", "log", "in.jsonl", "--batch", "10", "--id-from", "/n")
+    #expect(again.code == 0, "\(again.errors)")
+    let numbers = try space.run("cat", "log", "--format", "raw").lines.map { $0.prefix { $0 != "," } }
+    #expect(numbers == (0..<4_000).map { "{\"n\":\($0)" })
   }
 
   @Test("follow prints events of another process at once, and Ctrl-C ends it well")

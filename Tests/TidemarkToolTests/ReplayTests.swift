@@ -57,7 +57,7 @@ struct ReplayTests {
     let line = try #require(try space.run("cat", "log", "--limit", "1").lines.first)
     let pattern =
       #"\{"offset":1,"id":"[0-9a-f-]{36}","type":"k0","subject":"s0","time":"2020-01-01T00:00:00Z","#
-      + #"("boot_id":"[0-9a-f]{32}",)?"elapsed_ns":[0-9]+,"#
+      + #"("boot_id":"[0-9a-f-]{36}",)?"elapsed_ns":[0-9]+,"#
       + #""datacontenttype":"application/json","data":\{"n":0,"s":"s0","k":"k0","t":"2020-01-01T00:00:00Z"\}\}"#
     #expect(try Regex(pattern).wholeMatch(in: line) != nil, "\(line)")
   }
@@ -78,8 +78,14 @@ struct ReplayTests {
 
   @Test("shows a table")
   func table() throws {
-    let lines = try space.run("cat", "log", "--format", "table", "--limit", "2").lines
-    try #require(lines.count == 3)
+    let odd = ["\u{1B}[31mred", String(repeating: "ø", count: 100), String(repeating: "a", count: 72), String(repeating: "a", count: 73)]
+    try space.run("append", "log", "--format", "lines", input: odd.joined(separator: "\n"))
+    let lines = try space.run("cat", "log", "--format", "table").lines
+    try #require(lines.count == 15)
+    #expect(lines[11].hasSuffix("  ·[31mred"))
+    #expect(lines[12].hasSuffix("  " + String(repeating: "ø", count: 71) + "…"))
+    #expect(lines[13].hasSuffix("  " + odd[2]))
+    #expect(lines[14].hasSuffix("  " + String(repeating: "a", count: 71) + "…"))
     #expect(lines[0].hasPrefix("offset      time"))
     #expect(lines[1].contains("2020-01-01T00:00:00Z") && lines[1].contains("{\"n\":0,"))
   }

@@ -58,7 +58,7 @@ struct IDPageRun: Sendable {
     guard pageCount > 0 else { return [] }
     let wanted = IDPages.fingerprint(id)
     var page = [UInt8](repeating: 0, count: IDPages.pageByteCount)
-    var at = min(pageCount - 1, Int(UInt64(wanted) * UInt64(pageCount) >> 32))
+    var at = min(pageCount - 1, Int((UInt64(wanted) * UInt64(pageCount)) >> 32))
     try load(at, into: &page)
     while at > 0, UInt32(truncatingIfNeeded: IDPages.entry(page.rawSpan, 0) >> 32) >= wanted {
       at -= 1

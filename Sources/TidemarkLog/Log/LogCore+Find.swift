@@ -32,13 +32,12 @@ extension LogCore {
 
   private func sealedCandidates(_ id: EventID, _ footer: Footer, _ segment: ClosedSegment) throws(LogError) -> [Offset] {
     guard footer.ids.low <= id && id <= footer.ids.high else { return [] }
-    let access = try readers.access(segment.name, footer: footer, directory, files)
-    guard let pages = access.idPages else { return [] }
     do throws(LogError) {
-      return try pages.candidates(id).map { segment.name.base + UInt64($0) }
+      return try readers.idPages(segment.name, footer, directory, files).candidates(id).map { segment.name.base + UInt64($0) }
     } catch {
       // The index is only a short cut: the events themselves tell.
       guard error.code == .damagedIndex else { throw error }
+      let access = try readers.access(segment.name, footer: footer, directory, files)
       return try scanTable(segment.name, access, end: segment.end).candidates(id).map { segment.name.base + UInt64($0) }
     }
   }

@@ -44,6 +44,8 @@ extension LogCore {
     let slots = IdentityPages.encode(identity, generation: generation) + IdentityPages.encode(identity, generation: generation + 1)
     try file.write(slots.rawSpan, at: 0)
     try file.sync()
+    // The identity comes last on the disk too: with it there, everything else is.
+    try files.syncDirectory(directory.path)
     try files.rename(unfinished, to: directory.identity)
     try files.syncDirectory(directory.path)
   }

@@ -14,10 +14,12 @@ extension LogCore {
     openIDs = OpenIDs()
     lock.unlock()
     for part in [directory.index, directory.torn] where try files.status(part) == nil { try files.makeDirectory(part) }
-    if !analysis.damagedSlots.isEmpty { try Self.writeIdentity(analysis.identity, generation: analysis.identityGeneration + 1, directory, files) }
+    try removeLeftovers(analysis, trimmed: false)
     try rebuildFooters(analysis)
     try openNewest(analysis)
-    try removeLeftovers(analysis)
+    try removeLeftovers(analysis, trimmed: true)
+    // Last, because a log with an identity is whole.
+    if !analysis.damagedSlots.isEmpty { try Self.writeIdentity(analysis.identity, generation: analysis.identityGeneration + 1, directory, files) }
     loadIDIndex()
   }
 
@@ -67,6 +69,8 @@ extension LogCore {
     let scan = newest.scan
     let isFresh = scan.frameCount == 0 && scan.tail == nil && scan.findings.isEmpty
     if (scan.isClean || isFresh) && analysis.end == scan.summary.end {
+      // One who rolled and died at once may have left a name that is not durable yet.
+      if isFresh { try files.syncDirectory(directory.segments) }
       let file = try files.open(directory.segment(newest.name.text), .write)
       let segment = ActiveSegment(
         header: newest.header, file: file, summary: scan.summary, checkpoints: scan.checkpoints, position: scan.endPosition, fileLength: scan.fileLength,
@@ -169,15 +173,21 @@ extension LogCore {
     try file.sync()
   }
 
-  private func removeLeftovers(_ analysis: Analysis) throws(LogError) {
-    var removed = false
-    for name in analysis.leftovers where SegmentName(name) != nil || name.hasSuffix(LogDirectory.unfinished) {
-      let path = directory.segment(name)
-      guard try files.status(path) != nil else { continue }
-      try files.remove(path)
-      removed = true
+  /// Removes what serves nothing any more.
+  ///
+  /// Doubles go before the newest segment is written out again: once the one that replaced them is gone too, nothing tells which of the others counts.
+  /// Trimmed segments go after it, when the record that lets them go is durable.
+  private func removeLeftovers(_ analysis: Analysis, trimmed: Bool) throws(LogError) {
+    let names = analysis.leftovers.filter { name in
+      guard let segment = SegmentName(name) else { return !trimmed && name.hasSuffix(LogDirectory.unfinished) }
+      return (segment.base < analysis.trimFloor) == trimmed
     }
-    if removed { try files.syncDirectory(directory.segments) }
+    guard !names.isEmpty else { return }
+    // What counts instead may have got its name a moment before the crash.
+    try files.syncDirectory(directory.segments)
+    for name in names where try files.status(directory.segment(name)) != nil { try files.remove(directory.segment(name)) }
+    try files.syncDirectory(directory.segments)
+    guard !trimmed else { return }
     for unfinished in [directory.identity + LogDirectory.unfinished] where try files.status(unfinished) != nil { try files.remove(unfinished) }
   }
 

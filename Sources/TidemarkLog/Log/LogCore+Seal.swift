@@ -44,9 +44,10 @@ extension LogCore {
   func sealNext(paced: Bool) throws(LogError) -> Bool {
     maintenance.lock()
     defer { maintenance.unlock() }
-    let next = lock.withLock { isClosed ? nil : nextToSeal() }
     let pace: () throws(LogError) -> Void = { [unowned self] () throws(LogError) in if paced { try self.pace() } }
-    if let next {
+    // Merging comes first: look-ups by id visit every segment that is not merged yet.
+    if try mergeIDs(pace: pace) { return true }
+    if let next = lock.withLock({ isClosed ? nil : nextToSeal() }) {
       try repack(next, pace: pace)
       lock.withLock { _ = damagedIndexes.remove(next.name) }
       guard next.name.form == .open else { return true }
@@ -57,16 +58,19 @@ extension LogCore {
       }
       return true
     }
-    return try mergeIDs(pace: pace)
+    return false
   }
 
   /// Waits a little while appends are going on: unpaced writes beside an appender cost it more than they are worth.
   private func pace() throws(LogError) {
-    let (closing, isPaced, last) = lock.withLock { (isClosed, sealerIsPaced, lastAppend) }
+    let (closing, isPaced, last) = lock.withLock { (isClosed, sealerIsPaced && sealingBacklog < 4, lastAppend) }
     if closing { throw LogError(.closed, "the log was closed while a segment was sealed", file: directory.path, advice: "it is sealed after the next opening") }
     let idle = tidemark_boot_clock() &- last
     if isPaced && idle < 200_000_000 { tidemark_sleep(8_000_000) }
   }
+
+  /// How many segments wait to be sealed. Only a bulk import makes it large, and a bulk import is better served by keeping up. With the lock held.
+  private var sealingBacklog: Int { closed.reduce(0) { $0 + ($1.name.form == .open ? 1 : 0) } }
 
   /// Seals everything that is closed, at full speed.
   func waitForSealing() throws(LogError) {
@@ -157,7 +161,8 @@ extension LogCore {
     for unit in group {
       switch unit {
       case .segment(let segment):
-        guard let footer = segment.footer, let pages = try readers.access(segment.name, footer: footer, directory, files).idPages else { return false }
+        guard let footer = segment.footer else { return false }
+        let pages = try readers.idPages(segment.name, footer, directory, files)
         sources.append(try IDMerge.Source(pages, shift: segment.name.base - first.first))
         ids = (min(ids.low, footer.ids.low), max(ids.high, footer.ids.high))
       case .run(let run):

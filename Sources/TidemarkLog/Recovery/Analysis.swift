@@ -104,6 +104,8 @@ struct Analysis {
     var header: SegmentHeader?
     /// Why neither can be read.
     var trouble: String?
+    /// Set if it is another segment than its name says.
+    var otherName: String?
     var byteCount: UInt64
 
     var logID: EventID? { footer?.logID ?? header?.logID }
@@ -119,14 +121,17 @@ struct Analysis {
         findings.append(Finding(.leftover, file: "segments/\(text)", "unfinished work"))
       } else if let name = SegmentName(text) {
         candidates.append(try read(name))
-      } else {
-        findings.append(Finding(.leftover, file: "segments/\(text)", "not a segment's name; left alone"))
       }
     }
     if takeIdentityFromSegments { try adoptIdentity(candidates) }
     candidates.removeAll { candidate in
-      guard let logID = candidate.logID, logID != identity.logID else { return false }
-      findings.append(Finding(.foreignSegment, file: candidate.path, position: 32, "it belongs to log \(logID.hexadecimal)"))
+      if let logID = candidate.logID, logID != identity.logID {
+        findings.append(Finding(.foreignSegment, file: candidate.path, position: 32, "it belongs to log \(logID.hexadecimal)"))
+      } else if let otherName = candidate.otherName {
+        findings.append(Finding(.foreignSegment, file: candidate.path, position: 64, otherName))
+      } else {
+        return false
+      }
       return true
     }
     return candidates
@@ -160,9 +165,7 @@ struct Analysis {
     }
     let ids = (candidate.footer?.segmentID ?? candidate.header?.segmentID, candidate.footer?.base ?? candidate.header?.base)
     if let id = ids.0, let base = ids.1, id != name.segmentID || base != name.base {
-      candidate.trouble = "the file was renamed: it is segment \(id.hexadecimal) with base \(base)"
-      candidate.footer = nil
-      candidate.header = nil
+      candidate.otherName = "it is segment \(id.hexadecimal) with base \(base), not what its name says"
     }
     return candidate
   }
@@ -254,9 +257,12 @@ extension Analysis {
     let last = try takeNewest(&candidates)
     dropTrimmed(&candidates, end: last)
     try link(candidates)
-    judgeOldest()
+    judgeOldest(candidates.first)
     judgeEnd()
-    gaps += findings.filter { $0.kind == .gap || !$0.isHarmless }.compactMap { $0.offsets }.filter { !$0.isEmpty }
+    // Behind a damaged header of the newest segment the frames are sound.
+    let served = newest.map { "segments/\($0.name.text)" }
+    let lost = findings.filter { !$0.isHarmless && !($0.kind == .damagedHeader && $0.file == served) }
+    gaps += lost.compactMap { $0.offsets }.filter { !$0.isEmpty }
     gaps.sort { $0.lowerBound < $1.lowerBound }
   }
 
@@ -264,13 +270,21 @@ extension Analysis {
   private mutating func takeNewest(_ candidates: inout [Candidate]) throws(LogError) -> Offset? {
     while let candidate = candidates.last, candidate.name.form == .open {
       candidates.removeLast()
-      guard let header = candidate.header else {
-        judgeTornHeader(candidate, before: candidates.last)
-        continue
-      }
       let file = try files.open(directory.segment(candidate.name.text), .read)
       defer { file.close() }
-      let scan = try SegmentScan(file, header, name: candidate.path, knownDurable: max(durableFloor, trimFloor))
+      let known = max(durableFloor, trimFloor)
+      if candidate.header == nil, isTorn(candidate), known <= candidate.name.base {
+        leave(candidate, "a crash while rolling: \(candidate.trouble ?? "")")
+        continue
+      }
+      // Frames verify without the header: what they are hashed with follows from the names.
+      let header: SegmentHeader
+      if let own = candidate.header { header = own } else { header = try standIn(for: candidate, after: candidates.last) }
+      let scan = try SegmentScan(file, header, name: candidate.path, knownDurable: known)
+      if candidate.header == nil {
+        let range = header.base..<scan.summary.end
+        findings.append(Finding(.damagedHeader, file: candidate.path, position: 0, offsets: range, candidate.trouble ?? "it can't be read"))
+      }
       findings += scan.findings
       trimFloor = max(trimFloor, scan.summary.trimFloor)
       recordedDurable = max(recordedDurable, scan.recordedDurable)
@@ -281,15 +295,26 @@ extension Analysis {
     return nil
   }
 
-  private mutating func judgeTornHeader(_ candidate: Candidate, before: Candidate?) {
-    let known = max(durableFloor, trimFloor)
-    if known <= candidate.name.base && !(candidate.trouble ?? "").hasPrefix("the file was renamed") && isTorn(candidate) {
-      leave(candidate, "a crash while rolling: \(candidate.trouble ?? "")")
-    } else {
-      let range = candidate.name.base..<max(candidate.name.base, known)
-      findings.append(Finding(.damagedHeader, file: candidate.path, position: 0, offsets: range, candidate.trouble ?? "it can't be read"))
-      end = max(end, range.upperBound)
+  /// A header for a segment whose own is damaged: from the identity, the name, and the segment before.
+  private func standIn(for candidate: Candidate, after last: Candidate?) throws(LogError) -> SegmentHeader {
+    var header = SegmentHeader(
+      logID: identity.logID, epochID: identity.epochID, segmentID: candidate.name.segmentID, base: candidate.name.base,
+      created: Timestamp(nanoseconds: 0), incarnation: 1, trimFloor: trimFloor, replaces: .zero, predecessor: .none, userEnd: 0,
+      sessionOffset: SegmentHeader.noSession, session: [], durability: .synced)
+    guard let last else { return header }
+    if let footer = last.footer {
+      header.predecessor = footer.pin
+      header.userEnd = footer.userEnd
+    } else if let before = last.header {
+      let file = try files.open(directory.segment(last.name.text), .read)
+      defer { file.close() }
+      let scan = try SegmentScan(file, before, name: last.path, pinnedEnd: candidate.name.base)
+      header.predecessor = scan.summary.pin(before)
+      header.userEnd = scan.summary.userEnd
+      header.sessionOffset = scan.summary.sessionOffset
+      header.session = scan.summary.session
     }
+    return header
   }
 
   /// Segments get their name only when header and first frames are synced; so a file with frames behind a bad header is damaged, not torn.
@@ -335,6 +360,12 @@ extension Analysis {
       }
       let pin = following?.pin
       var end = candidate.footer?.end ?? following?.base ?? candidate.name.base
+      if let header = candidate.header, candidate.footer == nil, let pin, pin.segmentID != candidate.name.segmentID {
+        // Nobody says where it ends: its own frames do.
+        let file = try files.open(directory.segment(candidate.name.text), .read)
+        defer { file.close() }
+        end = try min(end, SegmentScan(file, header, name: candidate.path).summary.end)
+      }
       if candidate.footer == nil, let trouble = candidate.trouble, candidate.name.form == .sealed { end = try rebuild(candidate, trouble, following?.base) }
       if let footer = candidate.footer, let pin, pin.segmentID == candidate.name.segmentID,
         pin.end != footer.end || pin.count != footer.end - footer.base || pin.digest != footer.digest
@@ -354,7 +385,7 @@ extension Analysis {
       if let expected, newest.header.base > expected { miss(expected..<newest.header.base) }
     } else {
       end = max(end, expected ?? trimFloor)
-      if let last = segments.last, last.name.form == .sealed {
+      if leftovers.allSatisfy({ SegmentName($0)?.form != .open }) {
         findings.append(Finding(.missingNewest, file: "segments", offsets: end..<max(end, durableFloor), "the newest segment is gone; what it held is unknown"))
       }
     }
@@ -373,12 +404,8 @@ extension Analysis {
     return end
   }
 
-  private mutating func judgeOldest() {
-    guard let first = segments.first?.name.base ?? newest?.header.base else {
-      if trimFloor > 0 || durableFloor > 0 { return }
-      return
-    }
-    if first > trimFloor {
+  private mutating func judgeOldest(_ oldest: Candidate?) {
+    if let first = oldest?.name.base ?? newest?.header.base, first > trimFloor {
       findings.append(Finding(.missingOldest, file: "segments", offsets: trimFloor..<first, "the oldest segment is gone, and no trim event says that it may be"))
     }
   }

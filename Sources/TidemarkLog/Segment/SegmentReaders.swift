@@ -10,7 +10,6 @@ final class SegmentAccess: Sendable {
   let headerSession: [UInt8]
   /// Sessions in a sealed segment.
   let sessions: [SegmentIndex.SessionEntry]
-  let idPages: IDPageRun?
   /// Set if the index could not be read.
   let damagedIndex: Bool
 
@@ -18,25 +17,23 @@ final class SegmentAccess: Sendable {
   init(_ name: SegmentName, _ path: String, _ files: any FileSystem, footer: Footer?) throws(LogError) {
     self.name = name
     file = try files.open(path, .read)
-    let header: SegmentHeader
-    if let footer, let read = try? Sealer.header(file) {
-      header = read
+    if let footer {
+      // The footer is enough to read by; the header only adds the session.
       seed = footer.seed
+      headerSession = (try? Sealer.header(file))?.session ?? []
     } else {
-      header = try Sealer.header(file)
+      let header = try Sealer.header(file)
       seed = header.seed
+      headerSession = header.session
     }
-    headerSession = header.session
     guard let footer else {
       limit = nil
       frames = nil
       sessions = []
-      idPages = nil
       damagedIndex = false
       return
     }
     limit = footer.idPagesPosition
-    idPages = IDPageRun(file: file, position: footer.idPagesPosition, pageCount: Int(clamping: footer.idPageCount), seed: footer.seed)
     var reader = FrameReader(
       file, seed: footer.seed, from: footer.indexPosition, limit: footer.fileLength - UInt64(Footer.byteCount))
     if case .frame(let frame, _) = try reader.next(), frame.kind == FrameHeader.Kind.index.rawValue, reader.decode(), let index = SegmentIndex(reader.payload) {
@@ -77,10 +74,13 @@ extension [SegmentIndex.Frame] {
 final class SegmentReaders: Sendable {
   static let openLimit = 12
   static let frameLimit = 4
+  /// Look-ups by id visit all segments that the merged index does not cover: seldom more than twice its fan-out.
+  static let idLimit = 2 * IDIndex.fanOut
 
   private struct State {
     var accesses: [SegmentAccess] = []
     var frames: [DecodedFrame] = []
+    var idPages: [(name: SegmentName, run: IDPageRun)] = []
   }
 
   /// One frame's records, decompressed.
@@ -109,6 +109,18 @@ final class SegmentReaders: Sendable {
     return opened
   }
 
+  /// The id pages of a sealed segment. Nothing else of the file is read for them.
+  func idPages(_ name: SegmentName, _ footer: Footer, _ directory: LogDirectory, _ files: any FileSystem) throws(LogError) -> IDPageRun {
+    if let known = state.withLock({ $0.idPages.first { $0.name == name } }) { return known.run }
+    let file = try files.open(directory.segment(name.text), .read)
+    let run = IDPageRun(file: file, position: footer.idPagesPosition, pageCount: Int(clamping: footer.idPageCount), seed: footer.seed)
+    state.withLock { state in
+      if state.idPages.count >= Self.idLimit { state.idPages.removeFirst() }
+      state.idPages.append((name, run))
+    }
+    return run
+  }
+
   func frame(holding offset: Offset) -> DecodedFrame? {
     state.withLock { state in
       guard let index = state.frames.firstIndex(where: { $0.base <= offset && offset < $0.end }) else { return nil }
@@ -130,6 +142,7 @@ final class SegmentReaders: Sendable {
     state.withLock { state in
       state.accesses.removeAll { $0.name == name }
       state.frames.removeAll { $0.name == name }
+      state.idPages.removeAll { $0.name == name }
     }
   }
 
@@ -137,6 +150,7 @@ final class SegmentReaders: Sendable {
     state.withLock { state in
       state.accesses.removeAll()
       state.frames.removeAll()
+      state.idPages.removeAll()
     }
   }
 }

@@ -80,9 +80,9 @@ package struct JSONScanner: Sendable {
     case UInt8(ascii: "["): try array(bytes, depth: depth + 1, wanted: wanted)
     case UInt8(ascii: "\""): try string(bytes)
     case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try number(bytes)
-    case UInt8(ascii: "t"): try literal(bytes, "true")
-    case UInt8(ascii: "f"): try literal(bytes, "false")
-    case UInt8(ascii: "n"): try literal(bytes, "null")
+    case UInt8(ascii: "t"): try literal(bytes, Self.trueWord)
+    case UInt8(ascii: "f"): try literal(bytes, Self.falseWord)
+    case UInt8(ascii: "n"): try literal(bytes, Self.nullWord)
     default: throw TextError(at: at, "no JSON value starts like this")
     }
     if wanted != 0 {
@@ -239,14 +239,15 @@ package struct JSONScanner: Sendable {
 
   private func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
 
-  private mutating func literal(_ bytes: Span<UInt8>, _ word: StaticString) throws(TextError) {
-    let start = at
-    for index in 0..<word.utf8CodeUnitCount {
-      guard at < bytes.count, unsafe bytes[at] == word.utf8Start[index] else {
-        throw TextError(at: start, "\(word) is spelled differently here")
-      }
-      at += 1
+  private static let trueWord = Array("true".utf8)
+  private static let falseWord = Array("false".utf8)
+  private static let nullWord = Array("null".utf8)
+
+  private mutating func literal(_ bytes: Span<UInt8>, _ word: [UInt8]) throws(TextError) {
+    guard at + word.count <= bytes.count, bytes.extracting(at..<at + word.count).equals(word.span) else {
+      throw TextError(at: at, "only true, false and null are written without quotes")
     }
+    at += word.count
   }
 
   private mutating func skipSpace(_ bytes: Span<UInt8>) {

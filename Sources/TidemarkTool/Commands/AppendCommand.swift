@@ -19,15 +19,15 @@ enum AppendCommand {
       .onCorruption, .init("json", nil, "the summary is JSON in any case"),
     ],
     notes: [
-      "jsonl: each line's JSON value becomes an event's data, byte for byte; pointers (RFC 6901) lead into it. csv: RFC 4180 with a header; "
-        + "each row becomes a JSON object of strings, and a pointer is / and a column's name. lines: each line is text. cloudevents: "
-        + "CloudEvents 1.0 in JSON, one event a line.",
-      "With ids an import can be repeated: what is there already is counted as a duplicate and stays; an interrupted import that is run "
-        + "again gives the same events as one that ran through. The same id with other content is a conflict: its batch is not appended, and "
-        + "the import stops.",
-      "Malformed input stops the import with line and column (in bytes, from 1); what came before it is in the log. The last line on "
-        + "standard output is {\"first\":..,\"count\":..,\"duplicates\":..,\"conflicts\":..,\"durable\":..}: the first offset and the number of "
-        + "events appended, and the offset below which all events are durable.",
+      "jsonl: each line's JSON value becomes an event's data, byte for byte; pointers (RFC 6901) lead into it. csv: RFC 4180 "
+        + "with a header; each row becomes a JSON object of strings, and a pointer is / and a column's name. lines: each line is "
+        + "text. cloudevents: CloudEvents 1.0 in JSON, one event a line.",
+      "With ids an import can be repeated: what is there already is counted as a duplicate and stays; an interrupted import "
+        + "that is run again gives the same events as one that ran through. The same id with other content is a conflict: its "
+        + "batch is not appended, and the import stops.",
+      "Malformed input stops the import with line and column (in bytes, from 1); what came before it is in the log. The last "
+        + "line on standard output is {\"first\":..,\"count\":..,\"duplicates\":..,\"conflicts\":..,\"durable\":..}: the first "
+        + "offset and the number of events appended, and the offset below which all events are durable.",
     ],
     examples: [
       .init("tidemark append captures scans.jsonl --type scan --id-from /scan_id --subject-from /badge", "import JSON lines"),

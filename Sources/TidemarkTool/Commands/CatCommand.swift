@@ -19,9 +19,9 @@ enum CatCommand {
       .init("json", nil, "the same as --format jsonl"),
     ],
     notes: [
-      "jsonl prints one object a line, with these keys as far as the event has them: offset, kind (control events only), id, type, subject, "
-        + "actor, time, boot_id, elapsed_ns, correlation, causation, supersedes, datacontenttype, and data (JSON as JSON, text as text) or "
-        + "data_base64.",
+      "jsonl prints one object a line, with these keys as far as the event has them: offset, kind (control events only), id, "
+        + "type, subject, actor, time, boot_id, elapsed_ns, correlation, causation, supersedes, datacontenttype, and data (JSON "
+        + "as JSON, text as text) or data_base64.",
       "At damage, what stands before it is printed, then the error, and the exit code is 4.",
     ],
     examples: [

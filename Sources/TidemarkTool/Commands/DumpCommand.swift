@@ -19,7 +19,7 @@ enum DumpCommand {
       try dump(path, isJSON, output)
       return .success
     }
-    let names = try System.list(path + "/segments").filter { $0.hasSuffix(".open") || $0.hasSuffix(".sealed") }
+    let names = try System.names(in: path + "/segments").filter { $0.hasSuffix(".open") || $0.hasSuffix(".sealed") }
     for name in names {
       try Interrupt.check()
       try dump("\(path)/segments/\(name)", isJSON, output)

@@ -5,8 +5,8 @@ enum InfoCommand {
   static let description = CommandDescription(
     "info", "show identity, sizes, segments and space", arguments: [.log], options: [.json],
     notes: [
-      "size is the next offset; durable the offset below which all events survive a power cut; accepted and settled are what servers have "
-        + "taken (0: nothing yet); gaps the number of offsets whose events are lost. Sizes are bytes."
+      "size is the next offset; durable the offset below which all events survive a power cut; accepted and settled are what "
+        + "servers have taken (0: nothing yet); gaps the number of offsets whose events are lost. Sizes are bytes."
     ],
     examples: [
       .init("tidemark info captures", "show it to people"),
@@ -19,6 +19,7 @@ enum InfoCommand {
     let identity = log.identity
     let statistics = try log.statistics()
     let created = RFC3339.format(nanoseconds: identity.created.nanoseconds, fractionDigits: 9)
+    let lost = statistics.gaps.reduce(0) { $0 + UInt64($1.count) }
     let segments = statistics.sealedSegmentCount + statistics.openSegmentCount
     if arguments.isSet("json") {
       var json = JSONWriter()
@@ -33,7 +34,7 @@ enum InfoCommand {
       json.member("segments", segments)
       json.member("bytes_on_disk", statistics.bytesOnDisk)
       json.member("bytes_of_events", statistics.bytesOfEvents)
-      json.member("gaps", statistics.gaps.reduce(0) { $0 + UInt64($1.count) })
+      json.member("gaps", lost)
       json.member("events", statistics.userEventCount)
       json.member("control_events", statistics.controlEventCount)
       json.member("created", created)
@@ -46,7 +47,7 @@ enum InfoCommand {
       ("events", "\(statistics.userEventCount), and \(statistics.controlEventCount) control events"),
       ("offsets", "\(statistics.first) to \(statistics.size)"), ("durable", "\(statistics.durable)"), ("accepted", "0"), ("settled", "0"),
       ("segments", "\(statistics.sealedSegmentCount) sealed, \(statistics.openSegmentCount) open"),
-      ("space", space(UInt64(statistics.bytesOnDisk), UInt64(statistics.bytesOfEvents))), ("gaps", "\(statistics.gaps.reduce(0) { $0 + UInt64($1.count) }) offsets lost"),
+      ("space", space(UInt64(statistics.bytesOnDisk), UInt64(statistics.bytesOfEvents))), ("gaps", "\(lost) offsets lost"),
     ]
     for (name, value) in rows { output.line(name + String(repeating: " ", count: 10 - name.count) + value) }
     for finding in log.recoveryReport.findings { output.line("finding   \(finding.line)") }

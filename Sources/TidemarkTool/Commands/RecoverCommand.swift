@@ -6,9 +6,9 @@ enum RecoverCommand {
     "recover", "bring a log in order after a crash and say what was found", arguments: [.log],
     options: [.init("policy", choices: ["refuse", "quarantine"], "what to do about damaged history (default refuse)"), .json],
     notes: [
-      "Opening a log for writing does the same by itself. A torn tail is cut off and kept under torn/. Damage below the durable offset is "
-        + "refused (exit code 4), or, with quarantine, listed as a gap; everything before and after it stays readable and new events go on at "
-        + "the next offset. Nothing is ever deleted."
+      "Opening a log for writing does the same by itself. A torn tail is cut off and kept under torn/. Damage below the "
+        + "durable offset is refused (exit code 4), or, with quarantine, listed as a gap; everything before and after it stays "
+        + "readable and new events go on at the next offset. Nothing is ever deleted."
     ],
     examples: [
       .init("tidemark recover captures", "recover after a power cut"),

@@ -5,8 +5,8 @@ enum VerifyCommand {
   static let description = CommandDescription(
     "verify", "check every byte of a log", arguments: [.log], options: [.json],
     notes: [
-      "Reads all frames, the chain of segments, indexes and footers, and changes nothing. Ends with exit code 0 if the log is whole, 1 if "
-        + "damage was found."
+      "Reads all frames, the chain of segments, indexes and footers, and changes nothing. Ends with exit code 0 if the log is "
+        + "whole, 1 if damage was found."
     ],
     examples: [
       .init("tidemark verify captures", "print a line for each finding, then a summary"),

@@ -23,11 +23,11 @@ final class Output {
   func flush() throws {
     guard !bytes.isEmpty else { return }
     defer { bytes.removeAll(keepingCapacity: true) }
-    try System.write(System.standardOutput, bytes)
+    try System.writeAll(System.standardOutput, bytes)
   }
 
   /// Prints an error, or a remark, on standard error. Nothing can be done where that fails.
   static func complain(_ text: String) {
-    try? System.write(System.standardError, Array("tidemark: \(text)\n".utf8))
+    try? System.writeAll(System.standardError, Array("tidemark: \(text)\n".utf8))
   }
 }

@@ -52,6 +52,6 @@ final class ProgressDisplay {
   }
 
   private func write(_ text: String) {
-    try? System.write(System.standardError, Array(text.utf8))
+    try? System.writeAll(System.standardError, Array(text.utf8))
   }
 }

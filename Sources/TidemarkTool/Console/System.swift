@@ -14,14 +14,8 @@ enum System {
   static let standardOutput: Int32 = 1
   static let standardError: Int32 = 2
 
-  static func exit(_ code: ExitCode) -> Never {
-    #if canImport(Glibc)
-      Glibc.exit(code.rawValue)
-    #elseif canImport(Musl)
-      Musl.exit(code.rawValue)
-    #else
-      Darwin.exit(code.rawValue)
-    #endif
+  static func end(_ code: ExitCode) -> Never {
+    exit(code.rawValue)
   }
 
   static func openForReading(_ path: String) throws -> Int32 {
@@ -31,7 +25,7 @@ enum System {
   }
 
   /// Reads what fits into `buffer` from `index` on, at least one byte unless at the end. Throws ``Interrupted`` after Ctrl-C.
-  static func read(_ descriptor: Int32, into buffer: inout [UInt8], at index: Int, path: String) throws -> Int {
+  static func readInput(_ descriptor: Int32, into buffer: inout [UInt8], at index: Int, path: String) throws -> Int {
     while true {
       try Interrupt.waitForInput(descriptor)
       let count = unsafe buffer.withUnsafeMutableBytes { bytes in
@@ -46,27 +40,15 @@ enum System {
 
   private static func readOnce(_ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer, _ index: Int) -> Int {
     let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[index...])
-    #if canImport(Glibc)
-      return unsafe Glibc.read(descriptor, rest.baseAddress, rest.count)
-    #elseif canImport(Musl)
-      return unsafe Musl.read(descriptor, rest.baseAddress, rest.count)
-    #else
-      return unsafe Darwin.read(descriptor, rest.baseAddress, rest.count)
-    #endif
+    return unsafe read(descriptor, rest.baseAddress, rest.count)
   }
 
-  static func write(_ descriptor: Int32, _ bytes: [UInt8]) throws {
+  static func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) throws {
     var done = 0
     while done < bytes.count {
       let count = unsafe bytes.withUnsafeBytes { all in
         let rest = unsafe UnsafeRawBufferPointer(rebasing: all[done...])
-        #if canImport(Glibc)
-          return unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
-        #elseif canImport(Musl)
-          return unsafe Musl.write(descriptor, rest.baseAddress, rest.count)
-        #else
-          return unsafe Darwin.write(descriptor, rest.baseAddress, rest.count)
-        #endif
+        return unsafe write(descriptor, rest.baseAddress, rest.count)
       }
       if count >= 0 {
         done += count
@@ -94,7 +76,7 @@ enum System {
   }
 
   /// The names in a directory, sorted, without those that start with a dot.
-  static func list(_ path: String) throws -> [String] {
+  static func names(in path: String) throws -> [String] {
     guard let directory = unsafe opendir(path) else {
       throw failure("can't list the directory", path, advice: "check the path and its permissions")
     }
@@ -168,13 +150,7 @@ enum Interrupt {
   /// Ends ``wait()``.
   static func wake() {
     var byte: UInt8 = 0
-    #if canImport(Glibc)
-      _ = unsafe Glibc.write(writeEnd.load(ordering: .relaxed), &byte, 1)
-    #elseif canImport(Musl)
-      _ = unsafe Musl.write(writeEnd.load(ordering: .relaxed), &byte, 1)
-    #else
-      _ = unsafe Darwin.write(writeEnd.load(ordering: .relaxed), &byte, 1)
-    #endif
+    _ = unsafe write(writeEnd.load(ordering: .relaxed), &byte, 1)
   }
 
   /// Waits until input is there, or throws ``Interrupted``.

@@ -76,8 +76,14 @@ struct TableFormatter: EventFormatter {
     output.append(Self.trimmed(cells.joined(separator: "  ")) + "\n")
   }
 
-  /// Control characters would spoil the terminal.
+  /// Exactly `width` characters. Control characters would spoil the terminal.
   private static func cell(_ text: String, _ width: Int) -> String {
+    let start = text.utf8.prefix(width + 1)
+    if start.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) {
+      // ASCII: bytes are characters.
+      if start.count <= width { return text + String(repeating: " ", count: width - start.count) }
+      return String(Substring(start.prefix(width - 1))) + "…"
+    }
     var cell = ""
     var count = 0
     for character in text {

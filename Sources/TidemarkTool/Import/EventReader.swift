@@ -31,7 +31,7 @@ final class FileSource: ByteSource {
   }
 
   func read(into buffer: inout [UInt8], at index: Int) throws -> Int {
-    try System.read(descriptor, into: &buffer, at: index, path: name)
+    try System.readInput(descriptor, into: &buffer, at: index, path: name)
   }
 }
 

@@ -62,6 +62,12 @@ package struct Violation: Error, Sendable, Equatable, CustomStringConvertible {
     case i4 = "I4"
     case i5 = "I5"
     case i6 = "I6"
+    case i7 = "I7"
+    case i9 = "I9"
+    case i10 = "I10"
+    case i11 = "I11"
+    /// An operation ended otherwise than its contract says.
+    case operation = "operation"
   }
 
   package let invariant: Invariant

@@ -98,6 +98,10 @@ class Chain(LogTest):
   def test_interrupted_roll_and_trim(self):
     files, _ = two_segments()
     self.assertEqual(self.found({**files, s.name(7, C): bytes(8000)}), ([("leftover", None, None)], 7))
+    again = open_segment(A, 7, [1], predecessor=s.pin(B, 6, 7, numbered(6, 1)))
+    both = {**files, s.name(7, C): b"X" + open_segment(C, 7, [1, 1], durable=8)[1:], s.name(7, A): again}
+    self.assertEqual(self.found(both), ([("doubled-segment", None, None)], 8))
+    self.assertEqual(self.verify()["findings"][0]["file"], s.name(7, C))
     torn = {SEALED: files[SEALED], NEXT: files[NEXT][:3000]}
     self.assertEqual(self.found(torn), ([("leftover", None, None), ("missing-newest", 6, 6)], 6))
     lost = open_segment(C, 7, [1, 1], durable=8, predecessor=s.pin(B, 6, 7, numbered(6, 1)))

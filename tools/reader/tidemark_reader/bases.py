@@ -29,7 +29,7 @@ def settle_base(analysis, group, pinned):
     replaced, replacing = pair
     loser = replaced if reach(analysis, replacing) >= reach(analysis, replaced) else replacing
     leftover(analysis, group, loser, "recovery or a first commit was interrupted: another file of this base counts")
-  best = min(group, key=lambda file: (file.id not in pinned, not file.sealed, file.file))
+  best = min(group, key=lambda file: (file.header is None, file.id not in pinned, not file.sealed, file.file))
   for file in group:
     if file is not best:
       analysis.add("doubled-segment", file.file, None, None, None, "another segment has the same base")

@@ -182,17 +182,13 @@ def settle_pinned(segment, steps, pinned):
 
 
 def settle_sealed(segment, seed):
-  """Read the frames of a sealed segment. Damaged frames in a row are one finding."""
+  """Read the frames of a sealed segment."""
   result = Settled(segment)
-  after_hole = False
   for step in walk_sealed(segment.read(), segment, seed):
     if not isinstance(step, Hole):
       result.frames.append(step)
-    elif after_hole:
-      result.findings[-1].last = step.next
     else:
       result.add("damaged-frame", step.position, step.offset, step.next, step.why)
-    after_hole = isinstance(step, Hole)
   result.end = segment.end
   return result
 

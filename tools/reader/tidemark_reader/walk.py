@@ -1,7 +1,5 @@
 """Walks over the frames of a segment. A walk never stops at damage: it yields a hole and goes on at the next frame that verifies."""
 
-import struct
-
 from .frame import CLOSE, EVENTS, INDEX, MARK, read_frame
 from .page import FOOTER_SIZE, PAGE_SIZE
 from .report import Damaged
@@ -78,18 +76,12 @@ def walk_sealed(data, segment, seed):
   footer = segment.footer
   limit = footer.pages_at if footer else len(data)
   limit = min(limit, len(data))
-  table = read_table(data, footer, seed, segment.file) if footer else {}
   position, expected, end = PAGE_SIZE, segment.base, segment.end
   while position < limit if footer else expected < end:
     try:
       frame = read_frame(data, position, limit, seed, segment.file)
       check_sealed(frame, expected, segment)
     except Damaged as damage:
-      following = table.get(position)
-      if following and expected <= following[1] <= end:
-        yield Hole(position, expected, following[1], str(damage))
-        position, expected = following
-        continue
       frame = find_sealed(data, position, limit, seed, segment, expected)
       yield Hole(position, expected, end if frame is None else frame.base, str(damage))
       if frame is None:
@@ -131,20 +123,6 @@ def read_index(data, footer, seed, file):
   if frame.type != INDEX:
     raise Damaged("the frame there is not an index")
   return frame
-
-
-def read_table(data, footer, seed, file):
-  """From the position of each frame to position and base of the one behind it; empty if the index is damaged."""
-  try:
-    raw = read_index(data, footer, seed, file).raw
-  except Damaged:
-    return {}
-  count = struct.unpack_from("<I", raw)[0] if len(raw) >= 24 else 0
-  if 24 + 32 * count > len(raw):
-    return {}
-  entries = [struct.unpack_from("<QQ", raw, 24 + 32 * number) for number in range(count)]
-  following = [(position, base) for base, position in entries[1:]] + [(footer.pages_at, footer.end)]
-  return {entry[1]: after for entry, after in zip(entries, following) if after[0] > entry[1] and after[0] % 8 == 0}
 
 
 def sealed_end(data, seed, file):
