@@ -76,6 +76,14 @@ simulate() {
   "$(swift build -c release --show-bin-path)/tidemark-simulate" "$@"
 }
 
+# with_tool SCRIPT OPTIONS...: runs a script of tools/ on the release executable.
+with_tool() {
+  local script=$1
+  shift
+  swift build "${BUILD[@]}" -c release --product tidemark
+  "$TIDEMARK_PYTHON" "$script" "$(swift build -c release --show-bin-path)/tidemark" "$@"
+}
+
 thread_sanitizer() {
   TSAN_OPTIONS=halt_on_error=1 swift_tests thread-sanitizer --sanitize=thread --scratch-path .build/thread "$@"
 }

@@ -23,6 +23,7 @@ struct Simulation {
   private func layers() -> [(layer: any Layer, states: Int)] {
     [
       (CutLayer(seed: settings.seed), 300_000),
+      (ExhaustiveLayer(length: settings.length), .max),
     ]
   }
 

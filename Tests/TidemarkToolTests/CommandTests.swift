@@ -115,6 +115,8 @@ struct CommandTests {
     #expect(trimmed["first"] as? Int == 501 && trimmed["removed"] as? Int == 501)
     #expect(try space.run("cat", "log", "--format", "raw").output == "500\n")
     #expect(try space.run("cat", "log", "--from", "3").code == 2)
+    let below = try space.run("cat", "log", "--to", "3")
+    #expect(below.code == 0 && below.output.isEmpty)
     #expect(try space.run("verify", "log").code == 0)
   }
 

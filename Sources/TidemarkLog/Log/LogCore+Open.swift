@@ -11,7 +11,11 @@ extension LogCore {
       if try files.status(directory.identity) != nil { throw LogError(.alreadyExists, "a log is there already", file: path, advice: "open it, or choose another place") }
     } else {
       try files.makeDirectory(path)
-      try files.syncDirectory(parent(of: path))
+    }
+    // Also for a directory that was there: one who made it and died at once left a name that is not durable yet.
+    do throws(LogError) { try files.syncDirectory(parent(of: path)) } catch {
+      // Nobody who may not read the directory above can have made one in it.
+      if error.code != .permissionDenied { throw error }
     }
     for part in [directory.segments, directory.index, directory.torn] where try files.status(part) == nil { try files.makeDirectory(part) }
     for text in try files.list(directory.segments) where SegmentName(text) != nil || text.hasSuffix(LogDirectory.unfinished) {

@@ -116,7 +116,8 @@ final class ActiveSegment: @unchecked Sendable {
     let end = position + UInt64(bytes.byteCount)
     do throws(LogError) {
       try file.write(bytes, at: position)
-      if end > zeroedEnd && zerosAhead { try writeZeros(from: end) }
+      // Zeros pay when several frames fit into them.
+      if end > zeroedEnd && zerosAhead && bytes.byteCount * 4 <= self.zerosAhead { try writeZeros(from: end) }
     } catch {
       hasFailed = true
       throw error

@@ -63,25 +63,18 @@ enum CatCommand {
     formatter.header(to: &output.bytes)
     var cursor = try log.read(selection.query(log))
     let progress = selection.follow || System.isTerminal(System.standardOutput) ? nil : ProgressDisplay("cat", barOnly: true)
+    defer { progress?.finish() }
     let start = cursor.position
-    let total = min(selection.to ?? .max, log.size) - min(start, log.size)
-    do {
-      while !selection.isDone, !Interrupt.isRequested, let event = try self.next(&cursor, &selection) {
-        try formatter.append(event.view, cursor.session, to: &output.bytes)
-        try output.flushIfFull()
-        progress?.update(done: cursor.position - start, of: total, "\(cursor.position - start) events")
-      }
-    } catch {
-      progress?.finish()
-      try output.flush()
-      throw error
+    let end = max(start, min(selection.to ?? .max, log.size))
+    while !selection.isDone, !Interrupt.isRequested, let event = try self.next(&cursor, &selection) {
+      try formatter.append(event.view, cursor.session, to: &output.bytes)
+      try output.flushIfFull()
+      progress?.update(done: cursor.position - start, of: end - start, "\(cursor.position - start) events")
     }
     try output.flush()
-    progress?.finish()
     for gap in cursor.gaps { Output.complain("passed over \(gap.line)") }
-    if selection.follow, !selection.isDone, !Interrupt.isRequested {
-      try Follower.run(log, from: cursor.position, selection, formatter, output)
-    }
+    let isComplete = selection.isDone || selection.to.map { $0 <= cursor.position } ?? false
+    if selection.follow, !isComplete, !Interrupt.isRequested { try Follower.run(log, from: cursor.position, selection, formatter) }
     if Interrupt.isRequested, !selection.follow { throw Interrupted() }
     return cursor.gaps.isEmpty ? .success : .negative
   }

@@ -6,7 +6,7 @@ import TidemarkText
 enum Follower {
   /// Returns when the selection is done or Ctrl-C came.
   static func run(
-    _ log: Log, from offset: Offset, _ selection: EventSelection, _ formatter: some EventFormatter, _ output: Output
+    _ log: Log, from offset: Offset, _ selection: EventSelection, _ formatter: some EventFormatter
   ) throws {
     let outcome = Outcome()
     let task = Task.detached {
@@ -20,6 +20,8 @@ enum Follower {
     }
     Interrupt.wait()
     task.cancel()
+    // An event that is being printed is printed whole.
+    while !outcome.isKnown { System.sleep(milliseconds: 2) }
     if let error = outcome.error { throw error }
   }
 
@@ -42,9 +44,10 @@ enum Follower {
 
   /// How the task ended.
   private final class Outcome: Sendable {
-    private let state = Mutex<(any Error)?>(nil)
+    private let state = Mutex<(isKnown: Bool, error: (any Error)?)>((false, nil))
 
-    var error: (any Error)? { state.withLock { $0 } }
-    func set(_ error: (any Error)?) { state.withLock { $0 = error } }
+    var isKnown: Bool { state.withLock { $0.isKnown } }
+    var error: (any Error)? { state.withLock { $0.error } }
+    func set(_ error: (any Error)?) { state.withLock { $0 = (true, error) } }
   }
 }

@@ -96,6 +96,10 @@ enum System {
     return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
   }
 
+  static func sleep(milliseconds: Int32) {
+    _ = unsafe poll(nil, 0, milliseconds)
+  }
+
   private static func failure(_ what: String, _ path: String, advice: String) -> ToolError {
     let number = errno
     let why = unsafe String(cString: strerror(number))
