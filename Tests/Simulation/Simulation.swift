@@ -24,6 +24,7 @@ struct Simulation {
     [
       (CutLayer(seed: settings.seed), 300_000),
       (ExhaustiveLayer(length: settings.length), .max),
+      (FaultLayer(seed: settings.seed), 400_000),
     ]
   }
 

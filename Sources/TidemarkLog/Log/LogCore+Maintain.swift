@@ -195,7 +195,8 @@ extension LogCore {
         statistics.bytesOfEvents += count.rawBytes
         statistics.lostOffsetCount += count.gaps
       }
-      statistics.controlEventCount = published - firstOffset - min(published - firstOffset, statistics.userEventCount + statistics.lostOffsetCount)
+      let held = closed.reduce(newest.map { published - $0.name.base } ?? 0) { $0 + $1.end - $1.name.base }
+      statistics.controlEventCount = held - min(held, statistics.userEventCount + statistics.lostOffsetCount)
       statistics.sealedSegmentCount = closed.filter { $0.name.form == .sealed }.count
       statistics.openSegmentCount = closed.count - statistics.sealedSegmentCount + (newest == nil ? 0 : 1)
       statistics.bytesOnDisk = closed.reduce(newestBytes) { $0 + $1.byteCount }

@@ -19,8 +19,8 @@ struct ReadPlace {
 extension LogCore {
   static let noSuchFile: Int32 = 2
 
-  /// Below it nothing is kept. With the lock held.
-  var firstOffset: Offset { closed.first?.name.base ?? newest?.name.base ?? published }
+  /// Below it nothing is kept: what was trimmed. An oldest part that is missing or damaged is a gap, not trimmed. With the lock held.
+  var firstOffset: Offset { min(closed.first?.name.base ?? newest?.name.base ?? published, gaps.first?.lowerBound ?? .max) }
 
   /// Finds where `offset` is stored. `offset` must be below ``published``.
   func place(for offset: Offset) throws(LogError) -> ReadPlace {

@@ -221,15 +221,18 @@ extension Analysis {
     }
     var bases: [Offset: Int] = [:]
     for candidate in candidates { bases[candidate.name.base, default: 0] += 1 }
-    var seen = Set<Offset>()
     candidates.removeAll { candidate in
-      guard bases[candidate.name.base] ?? 0 > 1 else { return false }
-      // A torn file beside a sound one of the same base is what a crash while rolling leaves.
-      if candidate.footer == nil && candidate.header == nil {
-        leave(candidate, candidate.trouble ?? "it can't be read")
-        return true
-      }
-      if seen.insert(candidate.name.base).inserted { return false }
+      // One that holds nothing is what a roll leaves that failed or was cut, and was done again.
+      guard let count = bases[candidate.name.base], count > 1, candidate.name.form == .open, isTorn(candidate) else { return false }
+      bases[candidate.name.base] = count - 1
+      leave(candidate, candidate.trouble ?? "it holds nothing, and another segment begins at its offset")
+      return true
+    }
+    let doubles = candidates.filter { bases[$0.name.base] ?? 0 > 1 }
+    candidates.removeAll { candidate in
+      // Of several that hold something, the first that can be read counts.
+      let same = doubles.filter { $0.name.base == candidate.name.base }
+      guard let first = same.first(where: { $0.logID != nil }) ?? same.first, first.name != candidate.name else { return false }
       findings.append(Finding(.doubledSegment, file: candidate.path, "another segment begins at offset \(candidate.name.base) too"))
       return true
     }

@@ -97,7 +97,7 @@ enum System {
   }
 
   static func sleep(milliseconds: Int32) {
-    _ = unsafe poll(nil, 0, milliseconds)
+    _ = poll(nil, 0, milliseconds)
   }
 
   private static func failure(_ what: String, _ path: String, advice: String) -> ToolError {

@@ -160,9 +160,21 @@ package struct ModelLog: Sendable {
   /// Whether the batch was found in the log after all.
   package func isAcknowledged(_ batch: BatchID) -> Bool { batches[batch.index].state == .acknowledged }
 
+  // MARK: Disks that lie
+
+  /// A disk that reports success for what it never did can lose, and nobody can tell, what was acknowledged from an offset on. With it may go
+  /// a trim: then the log begins at `first` again.
+  package mutating func doubt(from offset: UInt64, first: UInt64) {
+    for index in batches.indices where batches[index].state == .acknowledged && batches[index].offsets.upperBound > offset {
+      batches[index].durability = .buffered
+    }
+    floors = min(first, floors.lowerBound)...floors.upperBound
+  }
+
   // MARK: Recovery
 
-  /// After a recovery for writing was checked: what was served is a promise from now on, what was not is gone for good.
+  /// After a recovery for writing was checked: what was served is a promise from now on, what was not is gone for good. What lies in a gap
+  /// may show again: a gap can be filled, or was a bad reading.
   package mutating func settle(_ read: ReadBack) {
     let scan = Scan(self, read)
     for index in batches.indices where batches[index].state != .superseded {
@@ -170,7 +182,9 @@ package struct ModelLog: Sendable {
         batches[index].state = .acknowledged
         batches[index].durability = .synced
         batches[index].offset = scan.starts[index]
-      } else if batches[index].state == .unknown || (batches[index].state == .acknowledged && batches[index].offset >= read.first) {
+      } else if batches[index].state == .unknown
+        || (batches[index].state == .acknowledged && batches[index].offset >= read.first && !read.isInGap(batches[index].offsets))
+      {
         batches[index].state = .absent
       }
     }
