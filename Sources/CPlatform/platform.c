@@ -111,3 +111,15 @@ void tidemark_sleep(uint64_t nanoseconds) {
   struct timespec left = {(time_t)(nanoseconds / 1000000000u), (long)(nanoseconds % 1000000000u)};
   while (nanosleep(&left, &left) != 0 && errno == EINTR) continue;
 }
+
+void tidemark_lock_init(pthread_mutex_t *lock) {
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+  pthread_mutex_init(lock, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+#else
+  pthread_mutex_init(lock, NULL);
+#endif
+}

@@ -59,3 +59,6 @@ void tidemark_store32(uint32_t *word, uint32_t value);
 
 /// Sleeps for so many nanoseconds.
 void tidemark_sleep(uint64_t nanoseconds);
+
+/// Makes a lock that spins a little before it sleeps, where the system has such.
+void tidemark_lock_init(pthread_mutex_t *lock);

@@ -23,6 +23,8 @@ public struct Cursor: ~Copyable {
   /// The offset of the record at `record`.
   private var recordOffset: Offset = 0
   private let filters: Bool
+  /// The current frame's records, once ``copyNext(_:)`` has copied them.
+  private var frameCopy: [UInt8]?
   private var currentSession: Session?
 
   /// Damaged ranges that were passed over so far, with ``Query/DamageHandling/skip``.
@@ -66,20 +68,28 @@ public struct Cursor: ~Copyable {
       while record < recordsEnd {
         let start = record
         let at = recordOffset
-        guard let length = Record.length(at: start, in: reader.payload) else { throw malformed() }
-        record += length
-        recordOffset += 1
+        let (length, isControl) = look(start)
+        guard length > 0 else { throw malformed() }
+        record = start + length
+        recordOffset = at + 1
         if at < offset { continue }
         if at >= end {
           record = recordsEnd
           offset = end
           return nil
         }
-        if filters && isHidden(start, length) { continue }
+        if filters && (isControl || query.times != nil) && isHidden(start, length) { continue }
         return EventView(record: reader.payload.slice(start, length), offset: at)
       }
       guard try nextFrame() else { return nil }
     }
+  }
+
+  /// The length of the record at a place, 0 if there is none, and whether it is a control event.
+  @inline(__always) private func look(_ start: Int) -> (length: Int, isControl: Bool) {
+    let payload = reader.payload
+    guard let length = Record.length(at: start, in: payload) else { return (0, false) }
+    return (length, payload.u8(start + 4) != 1)
   }
 
   private mutating func malformed() -> LogError {
@@ -102,6 +112,7 @@ public struct Cursor: ~Copyable {
 
   /// Brings the next frame of events up. False at the end of the range.
   private mutating func nextFrame() throws(LogError) -> Bool {
+    frameCopy = nil
     if recordsEnd > 0 {
       offset = max(offset, recordOffset)
       record = 0
@@ -244,7 +255,9 @@ public struct Cursor: ~Copyable {
       if record >= recordsEnd {
         guard try nextFrame() else { return events }
       }
-      let bytes = reader.payload.array()
+      // Copied once a frame, whatever number of calls it takes to give its events out.
+      let bytes = frameCopy ?? reader.payload.array()
+      frameCopy = bytes
       while record < recordsEnd && events.count < count {
         let start = record
         let at = recordOffset

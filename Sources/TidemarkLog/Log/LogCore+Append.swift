@@ -52,6 +52,7 @@ extension LogCore {
       return .buffered(Admitted(answers: answers, ticket: unwritten.ticket).answers(base: published))
     }
     answers = encode(events, lengths, plan, reading, level, into: &gathering)
+    arrivals.set(UInt32(truncatingIfNeeded: gathering.callers), wake: false)
     return .gathered(Admitted(answers: answers, ticket: gathering.ticket))
   }
 

@@ -208,15 +208,24 @@ extension LogCore {
 
   /// The turn was handed over; the lock is held and given up.
   private func commitUnderContention() {
-    // Those who were just acknowledged are likely to come back: a frame that waits for them carries more events for the same sync.
+    // Those who were just acknowledged are likely to come back: a frame that waits for them carries more events for the same sync. On few cores
+    // they come one after the other, so waiting goes on while somebody comes within 50 microseconds, and ends in any case after ten times that.
     let expected = lastCallers
     if expected > 1 {
-      let deadline = tidemark_boot_clock() &+ 50_000
-      while gathering.callers < expected && tidemark_boot_clock() < deadline {
-        lock.unlock()
+      let now = tidemark_boot_clock()
+      let last = now &+ 500_000
+      var deadline = now &+ 50_000
+      var seen = gathering.callers
+      lock.unlock()
+      while seen < expected {
         yieldThread()
-        lock.lock()
+        let now = tidemark_boot_clock()
+        let callers = Int(arrivals.value)
+        if callers > seen { deadline = min(now &+ 50_000, last) }
+        seen = callers
+        if now > deadline { break }
       }
+      lock.lock()
     }
     runTurn()
   }

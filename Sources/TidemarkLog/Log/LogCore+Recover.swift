@@ -119,7 +119,7 @@ extension LogCore {
     defer { old.close() }
     let source = FreshSegment.Source(file: old, seed: remains.header.seed, pieces: pieces, end: end)
     var lost: [Finding] = []
-    let segment = try fresh().make(header, from: source) { lost.append($0) }
+    let segment = try fresh().make(header, from: source, lost: { lost.append($0) })
     let isDamaged = scan.findings.contains { !$0.isHarmless && $0.kind != .gap } || !lost.isEmpty
     if isDamaged {
       // Its bytes are kept whole.

@@ -15,7 +15,7 @@ extension LogCore {
   func roll(_ segment: ActiveSegment) throws(LogError) -> ActiveSegment {
     try checkDirectory()
     try segment.sync()
-    let next = try fresh().make(header(after: segment.summary, of: segment))
+    let next = try fresh().make(header(after: segment.summary, of: segment), willName: segment.giveUp)
     change(to: next, closing: segment, at: segment.summary)
     startSealingIfNeeded()
     return next
@@ -43,7 +43,7 @@ extension LogCore {
       defer { old.close() }
       let piece = SegmentScan.Piece.frames(from: segment.durablePosition, to: segment.position)
       let source = FreshSegment.Source(file: old, seed: segment.seed, pieces: [piece], end: segment.end)
-      next = try fresh().make(header, from: source) { lost.append($0) }
+      next = try fresh().make(header, from: source, lost: { lost.append($0) })
     } else {
       next = try fresh().make(header)
     }

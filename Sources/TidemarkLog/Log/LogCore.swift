@@ -18,6 +18,8 @@ final class LogCore: @unchecked Sendable {
   let committerWord = WaitWord()
   /// Raised when the turn becomes free and somebody waits for it.
   let turnWord = WaitWord()
+  /// How many callers the gathering frame has: what the committer thread looks at without the lock.
+  let arrivals = WaitWord()
   /// Held while segments are sealed, merged or removed, so that these do not meet.
   let maintenance = Lock()
   let readers = SegmentReaders()

@@ -27,7 +27,11 @@ public struct Tail: AsyncSequence, Sendable {
       state = State(core, from: first, includesControlEvents)
     }
 
-    public mutating func next() async throws -> Event? {
+    /// The next event; nil when the log is closed or the task is cancelled.
+    public mutating func next() async throws -> Event? { try await next(isolation: #isolation) }
+
+    /// The same, without leaving the caller's actor while there are events at hand.
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Event? {
       if index == batch.count {
         guard let more = try await state.nextBatch() else { return nil }
         batch = more

@@ -219,6 +219,20 @@ extension Analysis {
       if drop { leave(candidate, "an interrupted recovery") }
       return drop
     }
+    // Attempts to replace one segment: the one that goes furthest counts.
+    var best: [EventID: (id: EventID, end: Offset)] = [:]
+    let attempts = Dictionary(grouping: candidates.filter { $0.header.map { $0.replaces != .zero } ?? false }) { $0.header?.replaces ?? .zero }
+    for (old, attempts) in attempts where attempts.count > 1 {
+      for attempt in attempts {
+        let end = reach(attempt)
+        if best[old].map({ end > $0.end }) ?? true { best[old] = (attempt.name.segmentID, end) }
+      }
+    }
+    candidates.removeAll { candidate in
+      guard candidate.footer == nil, let old = candidate.header?.replaces, let best = best[old], best.id != candidate.name.segmentID else { return false }
+      leave(candidate, "an attempt to replace a segment that was made again")
+      return true
+    }
     var bases: [Offset: Int] = [:]
     for candidate in candidates { bases[candidate.name.base, default: 0] += 1 }
     candidates.removeAll { candidate in

@@ -20,7 +20,7 @@ final class ActiveSegment: @unchecked Sendable {
   private var durableSummary: SegmentSummary?
   /// The highest durable offset that a synced frame names.
   private(set) var recordedDurable: Offset
-  /// A write or a sync failed: never to be written again.
+  /// A write or a sync failed, or a successor may be there that pins its end: never to be written again.
   private(set) var hasFailed = false
   private let zerosAhead: Int
   private let byteLimit: Int
@@ -101,6 +101,9 @@ final class ActiveSegment: @unchecked Sendable {
     }
   }
 
+  /// Nothing that is appended from here on would count, because of a successor.
+  func giveUp() { hasFailed = true }
+
   /// Writes and syncs a frame without events that names the durable offset.
   func mark(_ kind: FrameHeader.Kind, incarnation: UInt64) throws(LogError) {
     try sync()
@@ -116,8 +119,7 @@ final class ActiveSegment: @unchecked Sendable {
     let end = position + UInt64(bytes.byteCount)
     do throws(LogError) {
       try file.write(bytes, at: position)
-      // Zeros pay when several frames fit into them.
-      if end > zeroedEnd && zerosAhead && bytes.byteCount * 4 <= self.zerosAhead { try writeZeros(from: end) }
+      if end > zeroedEnd && zerosAhead && bytes.byteCount <= self.zerosAhead { try writeZeros(from: end, frame: bytes.byteCount) }
     } catch {
       hasFailed = true
       throw error
@@ -125,8 +127,10 @@ final class ActiveSegment: @unchecked Sendable {
   }
 
   /// Zeros written ahead make later syncs cheap: they change neither the file's size nor its extents.
-  private func writeZeros(from end: UInt64) throws(LogError) {
-    zeroedEnd = try Self.writeZeros(file, from: end, ahead: zerosAhead, limit: byteLimit)
+  ///
+  /// Larger frames take more zeros at a time, so that many of them share one growth of the file.
+  private func writeZeros(from end: UInt64, frame: Int) throws(LogError) {
+    zeroedEnd = try Self.writeZeros(file, from: end, ahead: min(max(zerosAhead, 32 * frame), 8 * zerosAhead), limit: byteLimit)
   }
 
   private static let zeros = [UInt8](repeating: 0, count: 128 << 10)

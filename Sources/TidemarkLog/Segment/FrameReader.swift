@@ -22,6 +22,9 @@ struct FrameReader {
   private var windowCount = 0
   private var current: FrameHeader?
   private var currentStart = 0
+  private var payloadStart = 0
+  private var payloadCount = 0
+  private var payloadIsScratch = false
   private var scratch: [UInt8] = []
 
   init(_ file: any File, seed: UInt64, from position: UInt64 = UInt64(SegmentHeader.byteCount), limit: UInt64, window byteCount: Int = windowByteCount) {
@@ -49,6 +52,8 @@ struct FrameReader {
   mutating func seek(to position: UInt64) {
     self.position = position
     current = nil
+    payloadCount = 0
+    payloadIsScratch = false
   }
 
   /// A file that is being appended to has grown.
@@ -67,12 +72,16 @@ struct FrameReader {
     if case .frame(let header, _) = step {
       current = header
       position += UInt64(header.frameLength)
+      payloadStart = currentStart + FrameHeader.byteCount
+      payloadCount = header.storedLength
     }
     return step
   }
 
   private mutating func look() throws(LogError) -> Step {
     current = nil
+    payloadCount = 0
+    payloadIsScratch = false
     let at = position
     guard at < limit else { return .end(at: at) }
     let remaining = limit - at
@@ -109,7 +118,10 @@ struct FrameReader {
   mutating func decode() -> Bool {
     guard let current else { return false }
     guard current.isCompressed else { return true }
-    return Self.decompress(window, from: currentStart + FrameHeader.byteCount, current, into: &scratch)
+    guard Self.decompress(window, from: payloadStart, current, into: &scratch) else { return false }
+    payloadIsScratch = true
+    payloadCount = current.rawLength
+    return true
   }
 
   private static func decompress(_ window: [UInt8], from start: Int, _ frame: FrameHeader, into scratch: inout [UInt8]) -> Bool {
@@ -117,12 +129,9 @@ struct FrameReader {
   }
 
   /// The raw contents of the current frame.
-  var payload: RawSpan {
+  @inline(__always) var payload: RawSpan {
     @_lifetime(borrow self) get {
-      guard let current else { return window.rawSpan.slice(0, 0) }
-      return current.isCompressed
-        ? scratch.rawSpan.slice(0, current.rawLength)
-        : window.rawSpan.slice(currentStart + FrameHeader.byteCount, current.storedLength)
+      payloadIsScratch ? scratch.rawSpan.slice(0, payloadCount) : window.rawSpan.slice(payloadStart, payloadCount)
     }
   }
 

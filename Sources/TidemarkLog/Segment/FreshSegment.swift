@@ -15,8 +15,14 @@ struct FreshSegment {
   let directory: LogDirectory
   let options: LogOptions
 
-  /// Makes the segment and returns it ready for appending. Nothing stays behind if it fails. `lost` is told of ranges that could not be read again.
-  func make(_ header: SegmentHeader, from source: Source? = nil, lost: (Finding) -> Void = { _ in }) throws(LogError) -> ActiveSegment {
+  /// Makes the segment and returns it ready for appending. Nothing stays behind if it fails, as far as the file system allows.
+  ///
+  /// - Parameters:
+  ///   - willName: called before the segment gets its name. From then on it may be there after a crash, whether this succeeds or not.
+  ///   - lost: told of ranges that could not be read again.
+  func make(
+    _ header: SegmentHeader, from source: Source? = nil, willName: () -> Void = {}, lost: (Finding) -> Void = { _ in }
+  ) throws(LogError) -> ActiveSegment {
     let name = SegmentName(base: header.base, segmentID: header.segmentID, form: .open).text
     let path = directory.segment(name)
     let unfinished = path + LogDirectory.unfinished
@@ -28,6 +34,7 @@ struct FreshSegment {
       let written = try write(header, source, to: file, name: name, lost)
       let zeroedEnd = try ActiveSegment.writeZeros(file, from: written.position, ahead: options.zerosAheadByteCount, limit: options.segmentByteCount)
       try file.sync()
+      willName()
       try files.rename(unfinished, to: path)
       renamed = true
       try files.syncDirectory(directory.segments)

@@ -31,7 +31,7 @@ func describeProcess() -> String {
   package init() {
     unsafe mutex = .allocate(capacity: 1)
     unsafe mutex.initialize(to: pthread_mutex_t())
-    unsafe pthread_mutex_init(mutex, nil)
+    unsafe tidemark_lock_init(mutex)
   }
 
   deinit {

@@ -226,11 +226,14 @@ final class Driver {
     history.model.markSynced()
     log = nil
     try open()
-    if tolerance == .nothing, let log, !log.recoveryReport.wasClean || !log.recoveryReport.findings.allSatisfy({ $0.kind == .gap }) {
+    if tolerance == .nothing, let log, !log.recoveryReport.wasClean || !log.recoveryReport.findings.allSatisfy({ $0.kind == .gap || mayStay($0) }) {
       throw Violation(.operation, "a log that was closed is not clean: \(log.recoveryReport)")
     }
     try checkAndSettle(after: .close)
   }
+
+  /// A file that a fault kept from being removed.
+  private func mayStay(_ finding: Finding) -> Bool { finding.kind == .leftover && disk.faultCount > 0 }
 
   func note(_ text: @autoclosure () -> String) {
     if trace != nil { trace?.append(text()) }
