@@ -1,6 +1,7 @@
 /// Who may write, as a pure state machine: calls in, actions out. One thread at a time has the turn.
 ///
-/// A caller who finds nobody at it commits its own frame; otherwise it joins the frame that gathers, and the committer thread takes that one next.
+/// A caller who finds nobody at it commits its own frame; otherwise it joins the frame that gathers, and the committer thread takes that
+/// one next.
 /// So a lone caller pays no thread switch, and many callers share one sync.
 struct CommitTurn {
   enum Action: Equatable {

@@ -28,9 +28,11 @@ extension EventExtension {
     case .locationFix: return 20
     case .attachment(let attachment):
       if attachment.digest.count != 32 {
-        throw LogError(.invalidEvent, "an attachment's digest is not a SHA-256", why: "it has \(attachment.digest.count) bytes", advice: "give 32 bytes")
+        throw LogError(
+          .invalidEvent, "an attachment's digest is not a SHA-256", why: "it has \(attachment.digest.count) bytes", advice: "give 32 bytes")
       }
-      return 40 + (try Self.shortLength("media type of an attachment", attachment.mediaType)) + (try Self.shortLength("name of an attachment", attachment.name))
+      return 40 + (try Self.shortLength("media type of an attachment", attachment.mediaType))
+        + (try Self.shortLength("name of an attachment", attachment.name))
     case .attribute(let name, let value):
       if name.isEmpty { throw LogError(.invalidEvent, "an attribute has no name", advice: "name it") }
       return (try Self.shortLength("name of an attribute", name)) + value.utf8.count
@@ -40,7 +42,9 @@ extension EventExtension {
 
   private static func shortLength(_ what: String, _ text: String) throws(LogError) -> Int {
     let count = text.utf8.count
-    if count > 255 { throw LogError(.stringTooLong, "the \(what) is too long", why: "it takes \(count) bytes, the limit is 255", advice: "shorten it") }
+    if count > 255 {
+      throw LogError(.stringTooLong, "the \(what) is too long", why: "it takes \(count) bytes, the limit is 255", advice: "shorten it")
+    }
     return 1 + count
   }
 
@@ -109,7 +113,8 @@ extension EventExtension {
       return .attachment(Attachment(byteCount: value.u64(0), digest: value.slice(8, 32).array(), mediaType: mediaType, name: name))
     case 5:
       guard value.byteCount == 20 else { throw malformed() }
-      return .locationFix(LocationFix(time: Timestamp(nanoseconds: value.i64(0)), elapsed: value.u64(8), accuracyMillimetres: value.u32(16)))
+      return .locationFix(
+        LocationFix(time: Timestamp(nanoseconds: value.i64(0)), elapsed: value.u64(8), accuracyMillimetres: value.u32(16)))
     case 7:
       guard let name = shortText(value, at: 0) else { throw malformed() }
       let start = 1 + Int(value.u8(0))

@@ -48,7 +48,8 @@ public struct Session: Sendable, Equatable {
   }
 
   init(
-    bootID: EventID?, start: Timestamp, startElapsed: UInt64, incarnation: UInt64, program: String, timeZoneName: String, deviceIdentifier: String
+    bootID: EventID?, start: Timestamp, startElapsed: UInt64, incarnation: UInt64, program: String, timeZoneName: String,
+    deviceIdentifier: String
   ) {
     self.bootID = bootID
     self.start = start

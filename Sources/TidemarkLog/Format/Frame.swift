@@ -99,7 +99,9 @@ package struct FrameHeader: Equatable, Sendable {
     let length = header.frameLength
     guard UInt64(length) <= remaining else { return .bad("the frame reaches beyond the end of the file") }
     guard bytes.byteCount - position >= length else { return .incomplete(length) }
-    guard bytes.u64(position) == xxh3(bytes.slice(position + 8, length - 8), seed: seed) else { return .bad("the frame's checksum does not match") }
+    guard bytes.u64(position) == xxh3(bytes.slice(position + 8, length - 8), seed: seed) else {
+      return .bad("the frame's checksum does not match")
+    }
     guard bytes.u8(position + 12) == version else { return .unsupported("its frame header has version \(bytes.u8(position + 12))") }
     let flags = bytes.u16(position + 14)
     guard flags <= 1 else { return .unsupported("a frame has flags \(flags)") }

@@ -69,7 +69,8 @@ struct IdentityPages {
       let at = 80 + 88 * index
       let parent = page.id(at + 16)
       return LogIdentity.Epoch(
-        id: page.id(at), parent: parent == .zero ? nil : parent, forkSize: page.u64(at + 32), created: Timestamp(nanoseconds: page.i64(at + 40)),
+        id: page.id(at), parent: parent == .zero ? nil : parent, forkSize: page.u64(at + 32),
+        created: Timestamp(nanoseconds: page.i64(at + 40)),
         rootHash: page.u64(at + 48) == 1 ? page.slice(at + 56, 32).array() : nil)
     }
     return LogIdentity(logID: page.id(40), created: Timestamp(nanoseconds: page.i64(56)), contentDigestKind: page.u16(64), epochs: epochs)

@@ -40,8 +40,12 @@ enum Page {
     guard page.u64(0) == magic else { return .damaged("the magic bytes are missing") }
     guard page.u64(page.byteCount - 8) == xxh3(page.slice(0, page.byteCount - 8)) else { return .damaged("the checksum does not match") }
     guard page.u16(8) == kind.rawValue else { return .damaged("it is a page of kind \(page.u16(8)), not \(kind.rawValue)") }
-    guard page.u16(10) == version else { return .unsupported("it has format version \(page.u16(10)), this program knows version \(version)") }
-    guard page.u64(24) == 0 else { return .unsupported("it needs features that this program does not know (bits \(String(page.u64(24), radix: 16)))") }
+    guard page.u16(10) == version else {
+      return .unsupported("it has format version \(page.u16(10)), this program knows version \(version)")
+    }
+    guard page.u64(24) == 0 else {
+      return .unsupported("it needs features that this program does not know (bits \(String(page.u64(24), radix: 16)))")
+    }
     return .sound
   }
 }

@@ -85,7 +85,9 @@ extension [NewEvent] {
   func length(_ index: Int, maximum: Int) throws(LogError) -> Int {
     let result = unsafe withUnsafeBufferPointer { events -> Result<Int, LogError> in
       guard let first = events.baseAddress else { return .success(0) }
-      do throws(LogError) { return .success(try unsafe Record.length(of: first + index, maximum: maximum)) } catch { return .failure(error) }
+      do throws(LogError) { return .success(try unsafe Record.length(of: first + index, maximum: maximum)) } catch {
+        return .failure(error)
+      }
     }
     return try result.get()
   }

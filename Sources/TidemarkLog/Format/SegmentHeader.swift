@@ -17,7 +17,8 @@ struct Pin: Equatable, Sendable {
   }
 
   init(_ page: RawSpan, at position: Int) {
-    self.init(segmentID: page.id(position), end: page.u64(position + 16), count: page.u64(position + 24), digest: page.digest(position + 32))
+    self.init(
+      segmentID: page.id(position), end: page.u64(position + 16), count: page.u64(position + 24), digest: page.digest(position + 32))
   }
 
   func encode(into page: inout [UInt8], at position: Int) {
@@ -31,11 +32,14 @@ struct Pin: Equatable, Sendable {
 /// The first page of every segment file.
 ///
 /// ```
-///   32       48         64           80     88        96            104          112        128        176         184        192     194      256
-///   +--------+----------+------------+------+---------+-------------+------------+----------+----------+-----------+----------+-------+---+----+---------+
-///   | log id | epoch id | segment id | base | created | incarnation | trim floor | replaces | pin (48) | user end  | session  | length|dur| 0  | session |
-///   |        |          |            |      |         |             |            |          |          |           | offset   |       |   |    | data    |
-///   +--------+----------+------------+------+---------+-------------+------------+----------+----------+-----------+----------+-------+---+----+---------+
+///   32       48         64           80     88        96            104          112        128
+///   +--------+----------+------------+------+---------+-------------+------------+----------+-- - -
+///   | log id | epoch id | segment id | base | created | incarnation | trim floor | replaces |
+///   +--------+----------+------------+------+---------+-------------+------------+----------+-- - -
+///   128        176        184              192              194          195    256
+///   +----------+----------+----------------+----------------+------------+------+--------------+
+///   | pin (48) | user end | session offset | session length | durability | zero | session data |
+///   +----------+----------+----------------+----------------+------------+------+--------------+
 /// ```
 struct SegmentHeader: Equatable, Sendable {
   static let byteCount = 4096

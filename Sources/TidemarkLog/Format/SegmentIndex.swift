@@ -97,6 +97,5 @@ struct SegmentIndex: Equatable {
     guard position == bytes.byteCount else { return nil }
   }
 
-
   static func == (left: SegmentIndex, right: SegmentIndex) -> Bool { left.encode() == right.encode() }
 }

@@ -1,6 +1,7 @@
 /// The ids of many sealed segments in a few sorted runs, so that a look-up does not slow down with the number of segments.
 ///
-/// Derived: a run that is missing, damaged or does not match the segments is made again. Eight units of one size are merged into one of the next, as log-structured merge trees do
+/// Derived: a run that is missing, damaged or does not match the segments is made again. Eight units of one size are merged into one of the
+/// next, as log-structured merge trees do
 /// (P. O'Neil and others, 1996), so N segments need at most about 8 log8 N look-ups.
 struct IDIndex {
   static let fanOut = 8

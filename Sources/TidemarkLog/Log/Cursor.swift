@@ -61,7 +61,8 @@ public struct Cursor: ~Copyable {
   /// How far reading has come: the offset after the last event that was looked at.
   public var position: Offset { record < recordsEnd ? recordOffset : offset }
 
-  /// The next event, or nil at the end of the range. Throws ``LogError/Code/corrupt`` at a damaged range; called again, it goes on behind it.
+  /// The next event, or nil at the end of the range. Throws ``LogError/Code/corrupt`` at a damaged range; called again, it goes on behind
+  /// it.
   @_lifetime(&self)
   public mutating func next() throws -> EventView? {
     while true {
@@ -94,7 +95,8 @@ public struct Cursor: ~Copyable {
 
   private mutating func malformed() -> LogError {
     record = recordsEnd
-    return LogError(.corrupt, "a record is malformed", file: place?.access.file.path, offsets: recordOffset..<(recordOffset + 1), advice: "run verify")
+    return LogError(
+      .corrupt, "a record is malformed", file: place?.access.file.path, offsets: recordOffset..<(recordOffset + 1), advice: "run verify")
   }
 
   private mutating func isHidden(_ start: Int, _ length: Int) -> Bool {
@@ -221,7 +223,9 @@ public struct Cursor: ~Copyable {
     if isEmpty { return }
     if query.onDamage == .skip || core.options.onCorruption == .salvage {
       gaps.append(
-        Finding(.damagedFrame, file: error.file.map(core.directory.relative), position: error.position, offsets: range, error.why.isEmpty ? error.what : error.why))
+        Finding(
+          .damagedFrame, file: error.file.map(core.directory.relative), position: error.position, offsets: range,
+          error.why.isEmpty ? error.what : error.why))
       return
     }
     var told = error

@@ -16,7 +16,8 @@ package protocol RandomSource: Sendable {
   func next() -> UInt64
 }
 
-/// The clocks of a device. The default reads the system's; a host with a better source (a satellite receiver, a network clock) supplies its own.
+/// The clocks of a device. The default reads the system's; a host with a better source (a satellite receiver, a network clock) supplies its
+/// own.
 ///
 /// ```swift
 /// struct FixedClock: DeviceClock {

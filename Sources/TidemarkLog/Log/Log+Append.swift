@@ -9,7 +9,8 @@ extension Log {
   ///   - durability: ask for more than the log's own level; less is not given.
   ///
   /// Throws ``LogError/Code/diskFull``, ``LogError/Code/outcomeUnknown``, ``LogError/Code/conflict``, ``LogError/Code/unexpectedSize``,
-  /// ``LogError/Code/tooLarge``, ``LogError/Code/stringTooLong``, ``LogError/Code/invalidEvent``, ``LogError/Code/closed`` and others of the file system.
+  /// ``LogError/Code/tooLarge``, ``LogError/Code/stringTooLong``, ``LogError/Code/invalidEvent``, ``LogError/Code/closed`` and others of
+  /// the file system.
   ///
   /// ```swift
   /// let appended = try log.append(NewEvent(type: "check-in", subject: "stock-12"))
@@ -27,7 +28,8 @@ extension Log {
 
   /// Appends events together: all of them or none, whatever happens. One answer for each, in order.
   ///
-  /// An event whose id the log has already is answered with its first offset if the content is the same; if it is not, the whole batch is refused with ``LogError/Code/conflict``.
+  /// An event whose id the log has already is answered with its first offset if the content is the same; if it is not, the whole batch is
+  /// refused with ``LogError/Code/conflict``.
   /// Throws as the form for one event does.
   ///
   /// ```swift

@@ -42,7 +42,8 @@ public final class Log: Sendable {
 
   /// Opens a log for reading only, beside a writer in this or another process, or without one. Takes no lock and writes nothing.
   ///
-  /// Throws ``LogError/Code/notALog``, ``LogError/Code/unsupportedVersion``, with the policy ``CorruptionPolicy/refuse`` also ``LogError/Code/corrupt``,
+  /// Throws ``LogError/Code/notALog``, ``LogError/Code/unsupportedVersion``, with the policy ``CorruptionPolicy/refuse`` also
+  /// ``LogError/Code/corrupt``,
   /// and errors of the file system.
   ///
   /// ```swift
@@ -95,20 +96,23 @@ public final class Log: Sendable {
 
   // MARK: Maintenance
 
-  /// Makes everything acknowledged so far durable. Throws ``LogError/Code/outcomeUnknown`` if the disk refuses; nothing acknowledged is forgotten, the next append writes it again.
+  /// Makes everything acknowledged so far durable. Throws ``LogError/Code/outcomeUnknown`` if the disk refuses; nothing acknowledged is
+  /// forgotten, the next append writes it again.
   public func sync() throws {
     try core.resumeIfSuspended()
     try core.sync()
   }
 
-  /// Makes sure that a frame on the disk names the durable offset, and returns it. Call it before an offset leaves the device. Throws as ``sync()`` does.
+  /// Makes sure that a frame on the disk names the durable offset, and returns it. Call it before an offset leaves the device. Throws as
+  /// ``sync()`` does.
   @discardableResult
   public func recordDurable() throws -> Offset {
     try core.resumeIfSuspended()
     return try core.recordDurable()
   }
 
-  /// Keeps an opaque control record for the next commit, where it stands before the caller's events. Alone it causes no commit and no sync; it is lost if the process ends before.
+  /// Keeps an opaque control record for the next commit, where it stands before the caller's events. Alone it causes no commit and no sync;
+  /// it is lost if the process ends before.
   ///
   /// - Parameters:
   ///   - kind: ``EventKind/receipt``, ``EventKind/keyRotation``, ``EventKind/erasure``, or 16 to 255.
@@ -138,7 +142,8 @@ public final class Log: Sendable {
 
   /// Removes whole segments below `floor`, oldest first, after an event that says so is durable. Returns the first offset that is kept.
   ///
-  /// Never more than asked for, often less: the segment that holds `floor` stays. Throws ``LogError/Code/offsetOutOfRange`` beyond the end, and errors of the file system.
+  /// Never more than asked for, often less: the segment that holds `floor` stays. Throws ``LogError/Code/offsetOutOfRange`` beyond the end,
+  /// and errors of the file system.
   ///
   /// ```swift
   /// let first = try log.trim(below: settled)
@@ -156,7 +161,9 @@ public final class Log: Sendable {
   }
 
   /// Checks every byte of a log that need not be open. See ``verify(progress:)``.
-  public static func verify(at path: String, options: LogOptions = LogOptions(), progress: ((Progress) -> Bool)? = nil) throws -> VerificationReport {
+  public static func verify(at path: String, options: LogOptions = LogOptions(), progress: ((Progress) -> Bool)? = nil) throws
+    -> VerificationReport
+  {
     try Verification.run(LogDirectory(path: path), POSIXFileSystem(), durableFloor: options.durableFloor, progress: progress)
   }
 
@@ -179,11 +186,13 @@ public final class Log: Sendable {
     try Salvage.run(path, to: newPath, environment, progress: nil)
   }
 
-  /// Syncs, and gives up the lock and all descriptors, as a phone's app does when it goes to the background. The next append takes them again.
+  /// Syncs, and gives up the lock and all descriptors, as a phone's app does when it goes to the background. The next append takes them
+  /// again.
   ///
   /// Throws as ``sync()`` does; the lock is given up all the same.
   public func suspend() throws { try core.suspend() }
 
-  /// Syncs and closes in good order. Closing twice is harmless. A log that is let go without it loses nothing that was acknowledged at its level of durability.
+  /// Syncs and closes in good order. Closing twice is harmless. A log that is let go without it loses nothing that was acknowledged at its
+  /// level of durability.
   public func close() throws { try core.close() }
 }

@@ -73,7 +73,8 @@ extension LogCore {
     }
     if total > options.maximumBatchByteCount && events.count > 1 {
       throw LogError(
-        .tooLarge, "a batch is too large", why: "its \(events.count) events take \(total) bytes, the limit is \(options.maximumBatchByteCount)",
+        .tooLarge, "a batch is too large",
+        why: "its \(events.count) events take \(total) bytes, the limit is \(options.maximumBatchByteCount)",
         advice: "split it, or raise maximumBatchByteCount (at most 64 MiB)")
     }
     return lengths
@@ -89,7 +90,8 @@ extension LogCore {
 
   private func unexpected(_ size: Offset) -> LogError {
     LogError(
-      .unexpectedSize, "the log has grown", offsets: size..<projectedUserEnd, why: "size \(size) was expected, but there are events up to \(projectedUserEnd)",
+      .unexpectedSize, "the log has grown", offsets: size..<projectedUserEnd,
+      why: "size \(size) was expected, but there are events up to \(projectedUserEnd)",
       advice: "read what is new and decide again")
   }
 
@@ -153,7 +155,8 @@ extension LogCore {
   private func conflict(_ id: EventID, _ stored: [UInt8], _ offered: [UInt8], _ holder: String) -> LogError {
     let digest = options.contentDigest.kind == identity.contentDigestKind ? options.contentDigest : .xxh3
     return LogError(
-      .conflict, "id \(id) was used for another event", why: "\(holder) has digest \(digest.text(stored)), the new one \(digest.text(offered))",
+      .conflict, "id \(id) was used for another event",
+      why: "\(holder) has digest \(digest.text(stored)), the new one \(digest.text(offered))",
       advice: "the first stays; give the new one an id of its own, or append a correction that supersedes it")
   }
 
@@ -161,7 +164,8 @@ extension LogCore {
     let length = (try? [event].length(0, maximum: Record.lengthLimit)) ?? 0
     var buffer = FrameBuffer(capacity: length + FrameHeader.byteCount + 8)
     let reading = ClockReading(time: Timestamp(nanoseconds: 0), elapsed: 0)
-    buffer.append([event], 0, RecordStamp(kind: .event, id: .zero, reading: reading, wasStepped: false, continuesBatch: false), length: length)
+    buffer.append(
+      [event], 0, RecordStamp(kind: .event, id: .zero, reading: reading, wasStepped: false, continuesBatch: false), length: length)
     return ContentDigest.content(of: EventView(record: buffer.records, offset: 0))
   }
 
@@ -227,7 +231,8 @@ extension LogCore {
 
   private func makeSession(_ reading: ClockReading) -> Session {
     Session(
-      bootID: environment.clock.bootID, start: reading.time, startElapsed: reading.elapsed, incarnation: incarnation, program: options.program,
+      bootID: environment.clock.bootID, start: reading.time, startElapsed: reading.elapsed, incarnation: incarnation,
+      program: options.program,
       timeZoneName: environment.clock.timeZoneName, deviceIdentifier: options.deviceIdentifier)
   }
 

@@ -1,5 +1,3 @@
-internal import CPlatform
-
 extension LogCore {
   static let frameCapacity = 64 << 10
 
@@ -198,7 +196,7 @@ extension LogCore {
     }
     guard let since = dirtySince, options.syncIntervalMilliseconds > 0 else { return .wait(nanoseconds: -1) }
     let due = since &+ UInt64(options.syncIntervalMilliseconds) * 1_000_000
-    let now = tidemark_boot_clock()
+    let now = monotonicNow()
     if due > now { return .wait(nanoseconds: Int64(clamping: due - now)) }
     lock.unlock()
     syncInBackground()
@@ -208,18 +206,20 @@ extension LogCore {
 
   /// The turn was handed over; the lock is held and given up.
   private func commitUnderContention() {
-    // Those who were just acknowledged are likely to come back: a frame that waits for them carries more events for the same sync. On few cores
-    // they come one after the other, so waiting goes on while somebody comes within 50 microseconds, and ends in any case after ten times that.
+    // Those who were just acknowledged are likely to come back: a frame that waits for them carries more events for the same sync. On few
+    // cores
+    // they come one after the other, so waiting goes on while somebody comes within 50 microseconds, and ends in any case after ten times
+    // that.
     let expected = lastCallers
     if expected > 1 {
-      let now = tidemark_boot_clock()
+      let now = monotonicNow()
       let last = now &+ 500_000
       var deadline = now &+ 50_000
       var seen = gathering.callers
       lock.unlock()
       while seen < expected {
         yieldThread()
-        let now = tidemark_boot_clock()
+        let now = monotonicNow()
         let callers = Int(arrivals.value)
         if callers > seen { deadline = min(now &+ 50_000, last) }
         seen = callers
@@ -233,14 +233,14 @@ extension LogCore {
   private func syncInBackground() {
     do throws(LogError) { try sync() } catch {
       // The next append meets the failure and writes again what is not synced; nothing acknowledged is forgotten.
-      lock.withLock { dirtySince = tidemark_boot_clock() }
+      lock.withLock { dirtySince = monotonicNow() }
     }
   }
 
   /// Events were left unsynced: the committer thread syncs them in time. With the lock held.
   func noteDirty() {
     guard dirtySince == nil, options.syncIntervalMilliseconds > 0 else { return }
-    dirtySince = tidemark_boot_clock()
+    dirtySince = monotonicNow()
     if startCommitter() { committerWord.increment() }
   }
 
@@ -297,7 +297,8 @@ extension LogCore {
   private func unknownOutcome(_ error: LogError) -> LogError {
     guard error.code == .io else { return error }
     return LogError(
-      .outcomeUnknown, "it is unknown whether the events were stored", file: error.file, position: error.position, why: "\(error.what): \(error.why)",
+      .outcomeUnknown, "it is unknown whether the events were stored", file: error.file, position: error.position,
+      why: "\(error.what): \(error.why)",
       errno: error.errno, advice: "append them again with the same ids: what is there already is recognised")
   }
 

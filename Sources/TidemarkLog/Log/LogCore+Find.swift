@@ -20,7 +20,9 @@ extension LogCore {
     }
     found += try idIndex.candidates(id)
     if idIndex.hasHoles {
-      for segment in closed where segment.end <= idIndex.end && !idIndex.covers(segment.name.base) { found += try candidates(id, in: segment) }
+      for segment in closed where segment.end <= idIndex.end && !idIndex.covers(segment.name.base) {
+        found += try candidates(id, in: segment)
+      }
     }
     return found
   }
@@ -66,7 +68,9 @@ extension LogCore {
       }
       _ = at
       guard frame.base == next else { break }
-      if frame.kind == FrameHeader.Kind.events.rawValue { table.add(reader.payload, first: UInt32(truncatingIfNeeded: frame.base - name.base)) }
+      if frame.kind == FrameHeader.Kind.events.rawValue {
+        table.add(reader.payload, first: UInt32(truncatingIfNeeded: frame.base - name.base))
+      }
       next = max(next, frame.end)
     }
     return table

@@ -48,12 +48,14 @@ extension LogCore {
     closed = analysis.segments.map { segment in
       ClosedSegment(
         name: segment.name, end: segment.end, footer: segment.footer, digest: segment.digest,
-        counts: segment.footer.map { .init(user: $0.userCount, rawBytes: $0.rawByteCount, gaps: $0.gapCount) }, byteCount: segment.byteCount)
+        counts: segment.footer.map { .init(user: $0.userCount, rawBytes: $0.rawByteCount, gaps: $0.gapCount) }, byteCount: segment.byteCount
+      )
     }
     newest = analysis.newest.map { newest in
       let summary = newest.scan.summary
       return NewestSegment(
-        name: newest.name, seed: newest.header.seed, checkpoints: newest.scan.checkpoints, headerSession: newest.header.session, sessions: summary.sessions,
+        name: newest.name, seed: newest.header.seed, checkpoints: newest.scan.checkpoints, headerSession: newest.header.session,
+        sessions: summary.sessions,
         counts: .init(user: summary.userCount, rawBytes: summary.rawByteCount, gaps: summary.gapCount))
     }
     live = page
@@ -84,7 +86,9 @@ extension LogCore {
   /// Whether the newest segment that we know is still the newest: then more of it became visible, nothing else.
   private func isInNewest(_ end: Offset) -> Bool {
     guard let name = lock.withLock({ newest?.name }), let names = try? files.list(directory.segments) else { return false }
-    return !names.contains { text in SegmentName(text).map { $0.base > name.base || $0.form == .open && $0.base == name.base && $0 != name } ?? false }
+    return !names.contains { text in
+      SegmentName(text).map { $0.base > name.base || $0.form == .open && $0.base == name.base && $0 != name } ?? false
+    }
       && names.contains(name.text)
   }
 

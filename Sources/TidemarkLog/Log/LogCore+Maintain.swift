@@ -17,10 +17,14 @@ extension LogCore {
 
   func stage(_ control: StagedControl) throws(LogError) {
     if !control.kind.canBeStaged {
-      throw LogError(.invalidEvent, "control kind \(control.kind.rawValue) can't be staged", why: "the engine writes it itself", advice: "use 4 to 6, or 16 to 255")
+      throw LogError(
+        .invalidEvent, "control kind \(control.kind.rawValue) can't be staged", why: "the engine writes it itself",
+        advice: "use 4 to 6, or 16 to 255")
     }
     if control.data.count > min(options.maximumEventByteCount, Record.lengthLimit) - Record.fixedLength {
-      throw LogError(.tooLarge, "a control record is too large", why: "it takes \(control.data.count) bytes", advice: "store it elsewhere and stage a reference")
+      throw LogError(
+        .tooLarge, "a control record is too large", why: "it takes \(control.data.count) bytes",
+        advice: "store it elsewhere and stage a reference")
     }
     try resumeIfSuspended()
     try lock.withLock { () throws(LogError) in
@@ -35,9 +39,12 @@ extension LogCore {
     let newFloor = try lock.withLock { () throws(LogError) -> Offset? in
       try checkWritable()
       if floor > published {
-        throw LogError(.offsetOutOfRange, "can't trim below offset \(floor)", why: "the log ends at offset \(published)", advice: "trim below that")
+        throw LogError(
+          .offsetOutOfRange, "can't trim below offset \(floor)", why: "the log ends at offset \(published)", advice: "trim below that")
       }
-      if let damage = findings.first(where: { !$0.isHarmless && $0.kind != .gap && ($0.offsets?.lowerBound ?? 0) < floor }), options.onCorruption == .refuse {
+      if let damage = findings.first(where: { !$0.isHarmless && $0.kind != .gap && ($0.offsets?.lowerBound ?? 0) < floor }),
+        options.onCorruption == .refuse
+      {
         throw damage.error(in: directory.path)
       }
       return closed.last { $0.end <= floor }?.end
@@ -96,7 +103,9 @@ extension LogCore {
     do throws(LogError) {
       try withTurn { () throws(LogError) in
         try self.flush()
-        if let active = self.active, !active.hasFailed, !active.isEmpty || active.position > UInt64(SegmentHeader.byteCount), self.remains == nil {
+        if let active = self.active, !active.hasFailed, !active.isEmpty || active.position > UInt64(SegmentHeader.byteCount),
+          self.remains == nil
+        {
           try active.mark(.close, incarnation: self.incarnation)
         }
       }
@@ -182,11 +191,14 @@ extension LogCore {
       lock.withLock {
         guard let index = closed.firstIndex(where: { $0 === segment }) else { return }
         closed[index] = ClosedSegment(
-          name: segment.name, end: segment.end, footer: nil, digest: segment.digest, checkpoints: scan.checkpoints, sessions: scan.summary.sessions, counts: counts,
+          name: segment.name, end: segment.end, footer: nil, digest: segment.digest, checkpoints: scan.checkpoints,
+          sessions: scan.summary.sessions, counts: counts,
           byteCount: segment.byteCount)
       }
     }
-    let newestBytes = try lock.withLock { newest?.name }.map { name throws(LogError) in try files.status(directory.segment(name.text))?.byteCount ?? 0 } ?? 0
+    let newestBytes =
+      try lock.withLock { newest?.name }.map { name throws(LogError) in try files.status(directory.segment(name.text))?.byteCount ?? 0 }
+      ?? 0
     return lock.withLock {
       var statistics = LogStatistics(first: firstOffset, size: published, durable: durable)
       let counts = closed.compactMap(\.counts) + (newest.map { [$0.counts] } ?? [])

@@ -1,5 +1,3 @@
-internal import CPlatform
-
 extension LogCore {
   /// Makes the directory, its first segment, and last the identity: a log exists when its identity does.
   static func create(_ path: String, _ options: LogOptions, _ environment: Environment) throws(LogError) -> LogIdentity {
@@ -7,8 +5,12 @@ extension LogCore {
     let directory = LogDirectory(path: path)
     let files = environment.fileSystem
     if let status = try files.status(path) {
-      guard status.isDirectory else { throw LogError(.notADirectory, "a log is a directory", file: path, why: "this is a file", advice: "name a directory") }
-      if try files.status(directory.identity) != nil { throw LogError(.alreadyExists, "a log is there already", file: path, advice: "open it, or choose another place") }
+      guard status.isDirectory else {
+        throw LogError(.notADirectory, "a log is a directory", file: path, why: "this is a file", advice: "name a directory")
+      }
+      if try files.status(directory.identity) != nil {
+        throw LogError(.alreadyExists, "a log is there already", file: path, advice: "open it, or choose another place")
+      }
     } else {
       try files.makeDirectory(path)
     }
@@ -25,8 +27,10 @@ extension LogCore {
     let epoch = LogIdentity.Epoch(id: environment.randomID(), parent: nil, forkSize: 0, created: now, rootHash: nil)
     let identity = LogIdentity(logID: environment.randomID(), created: now, contentDigestKind: options.contentDigest.kind, epochs: [epoch])
     let header = SegmentHeader(
-      logID: identity.logID, epochID: epoch.id, segmentID: environment.randomID(), base: 0, created: now, incarnation: environment.random.next() | 1,
-      trimFloor: 0, replaces: .zero, predecessor: .none, userEnd: 0, sessionOffset: SegmentHeader.noSession, session: [], durability: options.durability)
+      logID: identity.logID, epochID: epoch.id, segmentID: environment.randomID(), base: 0, created: now,
+      incarnation: environment.random.next() | 1,
+      trimFloor: 0, replaces: .zero, predecessor: .none, userEnd: 0, sessionOffset: SegmentHeader.noSession, session: [],
+      durability: options.durability)
     try FreshSegment(environment: environment, directory: directory, options: options).make(header).file.close()
     try writeIdentity(identity, generation: 1, directory, files)
     return identity
@@ -40,7 +44,9 @@ extension LogCore {
   }
 
   /// Writes both slots into a new file and gives it its name.
-  static func writeIdentity(_ identity: LogIdentity, generation: UInt64, _ directory: LogDirectory, _ files: any FileSystem) throws(LogError) {
+  static func writeIdentity(_ identity: LogIdentity, generation: UInt64, _ directory: LogDirectory, _ files: any FileSystem)
+    throws(LogError)
+  {
     let unfinished = directory.identity + LogDirectory.unfinished
     if try files.status(unfinished) != nil { try files.remove(unfinished) }
     let file = try files.open(unfinished, .create)
@@ -57,24 +63,30 @@ extension LogCore {
   static func openForWriting(_ path: String, _ options: LogOptions, _ environment: Environment) throws(LogError) -> LogCore {
     let options = try options.validated()
     let directory = LogDirectory(path: path)
-    let core = LogCore(directory, options, environment, isWriter: true, identity: LogIdentity(logID: .zero, created: Timestamp(nanoseconds: 0), contentDigestKind: 1, epochs: []))
+    let core = LogCore(
+      directory, options, environment, isWriter: true,
+      identity: LogIdentity(logID: .zero, created: Timestamp(nanoseconds: 0), contentDigestKind: 1, epochs: []))
     try core.takeUp()
     return core
   }
 
   /// Takes the lock, recovers, and makes the log ready for appending: at opening, and again after ``suspend()``.
   func takeUp() throws(LogError) {
-    let began = tidemark_boot_clock()
+    let began = monotonicNow()
     guard let status = try files.status(directory.path) else {
-      throw LogError(.notALog, "there is no log", file: directory.path, why: "nothing has that name", advice: "check the path, or make a log with init")
+      throw LogError(
+        .notALog, "there is no log", file: directory.path, why: "nothing has that name", advice: "check the path, or make a log with init")
     }
     guard status.isDirectory else {
-      throw LogError(.notADirectory, "a log is a directory", file: directory.path, why: "this is a file", advice: "name the log's directory")
+      throw LogError(
+        .notADirectory, "a log is a directory", file: directory.path, why: "this is a file", advice: "name the log's directory")
     }
     let hasIdentity = try files.status(directory.identity) != nil
     let hasSegments = try files.status(directory.segments) != nil
     if !hasIdentity && !hasSegments {
-      throw LogError(.notALog, "the directory holds no log", file: directory.path, why: "it has no identity", advice: "check the path, or make a log with init")
+      throw LogError(
+        .notALog, "the directory holds no log", file: directory.path, why: "it has no identity",
+        advice: "check the path, or make a log with init")
     }
     let program = options.program.isEmpty ? describeProcess() : "\(options.program), \(describeProcess())"
     let taken = try files.lock(directory.lock, holder: program)
@@ -87,7 +99,7 @@ extension LogCore {
       try recover(analysis)
       try startLivePage()
       lock.withLock {
-        report.nanoseconds = tidemark_boot_clock() &- began
+        report.nanoseconds = monotonicNow() &- began
         isClosed = false
         needsSession = true
         lastReading = nil
@@ -107,13 +119,15 @@ extension LogCore {
     if analysis.identity.contentDigestKind != options.contentDigest.kind && options.contentDigest.kind != ContentDigest.xxh3.kind {
       throw LogError(
         .invalidArgument, "the log was made with another content digest", file: directory.identity,
-        why: "it has kind \(analysis.identity.contentDigestKind), the option has \(options.contentDigest.kind)", advice: "open it with the one it was made with")
+        why: "it has kind \(analysis.identity.contentDigestKind), the option has \(options.contentDigest.kind)",
+        advice: "open it with the one it was made with")
     }
     if let suspended {
       let end = analysis.end
       guard analysis.identity.logID == identity.logID, end >= suspended.size else {
         throw LogError(
-          .directoryMoved, "another log is in this place now", file: directory.path, why: "it ends at offset \(end), this one had \(suspended.size) events",
+          .directoryMoved, "another log is in this place now", file: directory.path,
+          why: "it ends at offset \(end), this one had \(suspended.size) events",
           advice: "put the log back, or open what is there anew")
       }
     }

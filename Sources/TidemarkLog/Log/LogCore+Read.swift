@@ -61,25 +61,30 @@ extension LogCore {
     guard let index = closedIndex(holding: offset) else { return Listing(first: firstOffset, gap: gaps.first { $0.contains(offset) }) }
     let segment = closed[index]
     return Listing(
-      name: segment.name, footer: segment.footer, end: segment.end, checkpoints: segment.checkpoints, sessions: segment.sessions, first: firstOffset)
+      name: segment.name, footer: segment.footer, end: segment.end, checkpoints: segment.checkpoints, sessions: segment.sessions,
+      first: firstOffset)
   }
 
   func open(_ found: Listing, _ offset: Offset) throws(LogError) -> ReadPlace {
     guard offset >= found.first else { throw Self.trimmed(offset, first: found.first) }
     guard let name = found.name else {
       throw LogError(
-        .corrupt, "event \(offset) is missing", file: directory.path, offsets: found.gap ?? offset..<(offset + 1), why: "no segment holds it",
+        .corrupt, "event \(offset) is missing", file: directory.path, offsets: found.gap ?? offset..<(offset + 1),
+        why: "no segment holds it",
         advice: "read on behind the gap, or get it back from the server")
     }
     let access = try readers.access(name, footer: found.footer, directory, files)
     var limit = access.limit
     if limit == nil { limit = try access.file.byteCount() }
     return ReadPlace(
-      access: access, position: access.position(for: offset, found.checkpoints), limit: limit ?? 0, end: found.end, sessions: found.sessions ?? access.sessions)
+      access: access, position: access.position(for: offset, found.checkpoints), limit: limit ?? 0, end: found.end,
+      sessions: found.sessions ?? access.sessions)
   }
 
   static func trimmed(_ offset: Offset, first: Offset) -> LogError {
-    LogError(.trimmed, "event \(offset) is no longer kept", offsets: offset..<first, why: "the log begins at offset \(first)", advice: "begin there, or get it back from the server")
+    LogError(
+      .trimmed, "event \(offset) is no longer kept", offsets: offset..<first, why: "the log begins at offset \(first)",
+      advice: "begin there, or get it back from the server")
   }
 
   /// The index of the closed segment that holds an offset. With the lock held.
@@ -109,7 +114,9 @@ extension LogCore {
     try flushForReading()
     let end = lock.withLock { published }
     guard offset < end else {
-      throw LogError(.offsetOutOfRange, "there is no event \(offset)", offsets: end..<end, why: "the log ends at offset \(end)", advice: "read below that, or follow the log")
+      throw LogError(
+        .offsetOutOfRange, "there is no event \(offset)", offsets: end..<end, why: "the log ends at offset \(end)",
+        advice: "read below that, or follow the log")
     }
     return try event(offset, at: try place(for: offset))
   }
@@ -129,7 +136,8 @@ extension LogCore {
         guard frame.kind == FrameHeader.Kind.events.rawValue, frame.base <= offset, reader.decode() else {
           throw gapError(offset, at, frame, reader, place)
         }
-        let decoded = SegmentReaders.DecodedFrame(name: place.access.name, base: frame.base, end: frame.end, records: reader.payload.array())
+        let decoded = SegmentReaders.DecodedFrame(
+          name: place.access.name, base: frame.base, end: frame.end, records: reader.payload.array())
         // The newest frame of a growing file is final too: frames are written once.
         readers.keep(decoded)
         return decoded
@@ -140,7 +148,9 @@ extension LogCore {
   }
 
   private func gapError(_ offset: Offset, _ at: UInt64, _ frame: FrameHeader, _ reader: FrameReader, _ place: ReadPlace) -> LogError {
-    if frame.kind == FrameHeader.Kind.gap.rawValue, frame.base <= offset { return damaged(frame.base..<frame.end, at, "lost earlier: \(reader.payload.text())", place) }
+    if frame.kind == FrameHeader.Kind.gap.rawValue, frame.base <= offset {
+      return damaged(frame.base..<frame.end, at, "lost earlier: \(reader.payload.text())", place)
+    }
     return damaged(offset..<(offset + 1), at, "a frame for other offsets stands here", place)
   }
 

@@ -19,7 +19,9 @@ extension LogCore {
     try openNewest(analysis)
     try removeLeftovers(analysis, trimmed: true)
     // Last, because a log with an identity is whole.
-    if !analysis.damagedSlots.isEmpty { try Self.writeIdentity(analysis.identity, generation: analysis.identityGeneration + 1, directory, files) }
+    if !analysis.damagedSlots.isEmpty {
+      try Self.writeIdentity(analysis.identity, generation: analysis.identityGeneration + 1, directory, files)
+    }
     loadIDIndex()
   }
 
@@ -31,7 +33,8 @@ extension LogCore {
 
   /// A sealed segment with a damaged footer is packed again from its frames.
   private func rebuildFooters(_ analysis: Analysis) throws(LogError) {
-    for (index, segment) in analysis.segments.enumerated() where segment.name.form == .sealed && segment.footer == nil && segment.end > segment.name.base {
+    for (index, segment) in analysis.segments.enumerated()
+    where segment.name.form == .sealed && segment.footer == nil && segment.end > segment.name.base {
       try repack(closed[index], at: index)
     }
   }
@@ -73,7 +76,8 @@ extension LogCore {
       if isFresh { try files.syncDirectory(directory.segments) }
       let file = try files.open(directory.segment(newest.name.text), .write)
       let segment = ActiveSegment(
-        header: newest.header, file: file, summary: scan.summary, checkpoints: scan.checkpoints, position: scan.endPosition, fileLength: scan.fileLength,
+        header: newest.header, file: file, summary: scan.summary, checkpoints: scan.checkpoints, position: scan.endPosition,
+        fileLength: scan.fileLength,
         recordedDurable: scan.recordedDurable, options: options)
       use(segment, durableEnd: scan.summary.end)
       return
@@ -93,13 +97,15 @@ extension LogCore {
         durable = min(analysis.recordedDurable, scan.summary.end)
         userEnd = scan.summary.userEnd
         self.newest = NewestSegment(
-          name: newest.name, seed: newest.header.seed, checkpoints: scan.checkpoints, headerSession: newest.header.session, sessions: scan.summary.sessions,
+          name: newest.name, seed: newest.header.seed, checkpoints: scan.checkpoints, headerSession: newest.header.session,
+          sessions: scan.summary.sessions,
           counts: .init(user: scan.summary.userCount, rawBytes: scan.summary.rawByteCount, gaps: scan.summary.gapCount))
       }
     }
   }
 
-  /// Writes what recovery keeps into a fresh segment. `extraGap`: where new events must start, if history is known to be longer than what was found.
+  /// Writes what recovery keeps into a fresh segment. `extraGap`: where new events must start, if history is known to be longer than what
+  /// was found.
   func writeOutAgain(_ remains: Remains, extraGap: Offset = 0) throws(LogError) {
     let scan = remains.scan
     var header = remains.header
@@ -154,7 +160,8 @@ extension LogCore {
     let name = "torn/\(remains.name.text)-\(tail.lowerBound)"
     let finding = remains.scan.findings.last { $0.kind == .tornTail }
     let range = finding?.offsets ?? remains.scan.summary.end..<remains.scan.summary.end
-    let reason = "Cut from segments/\(remains.name.text) at byte \(tail.lowerBound) when the log was opened: \(finding?.message ?? "")\n"
+    let reason =
+      "Cut from segments/\(remains.name.text) at byte \(tail.lowerBound) when the log was opened: \(finding?.message ?? "")\n"
       + "Offsets \(range.lowerBound)..<\(range.upperBound).\n"
     try writeWhole(bytes.rawSpan.slice(0, got), to: "\(directory.path)/\(name).bin")
     try writeWhole(Array(reason.utf8).rawSpan, to: "\(directory.path)/\(name).txt")
@@ -175,7 +182,8 @@ extension LogCore {
 
   /// Removes what serves nothing any more.
   ///
-  /// Doubles go before the newest segment is written out again: once the one that replaced them is gone too, nothing tells which of the others counts.
+  /// Doubles go before the newest segment is written out again: once the one that replaced them is gone too, nothing tells which of the
+  /// others counts.
   /// Trimmed segments go after it, when the record that lets them go is durable.
   private func removeLeftovers(_ analysis: Analysis, trimmed: Bool) throws(LogError) {
     let names = analysis.leftovers.filter { name in
@@ -188,15 +196,21 @@ extension LogCore {
     for name in names where try files.status(directory.segment(name)) != nil { try files.remove(directory.segment(name)) }
     try files.syncDirectory(directory.segments)
     guard !trimmed else { return }
-    for unfinished in [directory.identity + LogDirectory.unfinished] where try files.status(unfinished) != nil { try files.remove(unfinished) }
+    for unfinished in [directory.identity + LogDirectory.unfinished] where try files.status(unfinished) != nil {
+      try files.remove(unfinished)
+    }
   }
 
   /// The header of a new segment behind a segment of the analysis.
   private func header(base: Offset, after last: Analysis.Segment?) -> SegmentHeader {
-    let pin = last.map { Pin(segmentID: $0.name.segmentID, end: base, count: base - $0.name.base, digest: $0.footer?.digest ?? $0.digest ?? .zero) } ?? .none
+    let pin =
+      last.map { Pin(segmentID: $0.name.segmentID, end: base, count: base - $0.name.base, digest: $0.footer?.digest ?? $0.digest ?? .zero) }
+      ?? .none
     return SegmentHeader(
-      logID: identity.logID, epochID: identity.epochID, segmentID: environment.randomID(), base: base, created: environment.clock.now().time,
-      incarnation: incarnation, trimFloor: trimFloor, replaces: .zero, predecessor: pin, userEnd: last?.footer?.userEnd ?? last?.header?.userEnd ?? 0,
+      logID: identity.logID, epochID: identity.epochID, segmentID: environment.randomID(), base: base,
+      created: environment.clock.now().time,
+      incarnation: incarnation, trimFloor: trimFloor, replaces: .zero, predecessor: pin,
+      userEnd: last?.footer?.userEnd ?? last?.header?.userEnd ?? 0,
       sessionOffset: SegmentHeader.noSession, session: [], durability: options.durability)
   }
 
@@ -214,7 +228,8 @@ extension LogCore {
   /// Tells readers of the newest segment. With the lock held.
   func showNewest(_ segment: ActiveSegment) {
     newest = NewestSegment(
-      name: segment.name, seed: segment.seed, checkpoints: segment.checkpoints, headerSession: segment.header.session, sessions: segment.summary.sessions,
+      name: segment.name, seed: segment.seed, checkpoints: segment.checkpoints, headerSession: segment.header.session,
+      sessions: segment.summary.sessions,
       counts: .init(user: segment.summary.userCount, rawBytes: segment.summary.rawByteCount, gaps: segment.summary.gapCount))
   }
 }

@@ -1,7 +1,8 @@
 extension LogCore {
   /// The segment that the next frame of `length` bytes goes to. With the turn.
   ///
-  /// Takes up an unfinished recovery, goes on in a new segment after a failure, and rolls when the segment is full. An error means that nothing of the frame was written.
+  /// Takes up an unfinished recovery, goes on in a new segment after a failure, and rolls when the segment is full. An error means that
+  /// nothing of the frame was written.
   func readySegment(for length: Int) throws(LogError) -> ActiveSegment {
     if let remains { try writeOutAgain(remains) }
     guard let segment = active else { throw LogError(.closed, "the log is closed", file: directory.path, advice: "open it again") }
@@ -64,7 +65,8 @@ extension LogCore {
 
   private func header(after summary: SegmentSummary, of segment: ActiveSegment) -> SegmentHeader {
     SegmentHeader(
-      logID: identity.logID, epochID: identity.epochID, segmentID: environment.randomID(), base: summary.end, created: environment.clock.now().time,
+      logID: identity.logID, epochID: identity.epochID, segmentID: environment.randomID(), base: summary.end,
+      created: environment.clock.now().time,
       incarnation: incarnation, trimFloor: max(trimFloor, summary.trimFloor), replaces: .zero, predecessor: summary.pin(segment.header),
       userEnd: summary.userEnd, sessionOffset: summary.sessionOffset, session: summary.session, durability: options.durability)
   }
@@ -76,7 +78,8 @@ extension LogCore {
     if let old {
       closed.append(
         ClosedSegment(
-          name: old.name, end: summary.end, footer: nil, digest: summary.digest.value, checkpoints: old.checkpoints, sessions: summary.sessions,
+          name: old.name, end: summary.end, footer: nil, digest: summary.digest.value, checkpoints: old.checkpoints,
+          sessions: summary.sessions,
           counts: .init(user: summary.userCount, rawBytes: summary.rawByteCount, gaps: summary.gapCount), byteCount: old.position))
       old.file.close()
     }
@@ -91,7 +94,8 @@ extension LogCore {
     guard let now, now.device == directoryStatus.device, now.inode == directoryStatus.inode else {
       throw LogError(
         .directoryMoved, "the log's directory was moved", file: directory.path,
-        why: now == nil ? "nothing has that name any more" : "another directory has that name", advice: "put it back, or close the log and open it where it is now")
+        why: now == nil ? "nothing has that name any more" : "another directory has that name",
+        advice: "put it back, or close the log and open it where it is now")
     }
   }
 }

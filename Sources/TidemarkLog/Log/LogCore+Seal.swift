@@ -1,5 +1,3 @@
-internal import CPlatform
-
 extension LogCore {
   /// Starts the sealing thread if there is something to seal and nobody at it.
   func startSealingIfNeeded() {
@@ -64,12 +62,16 @@ extension LogCore {
   /// Waits a little while appends are going on: unpaced writes beside an appender cost it more than they are worth.
   private func pace() throws(LogError) {
     let (closing, isPaced, last) = lock.withLock { (isClosed, sealerIsPaced && sealingBacklog < 4, lastAppend) }
-    if closing { throw LogError(.closed, "the log was closed while a segment was sealed", file: directory.path, advice: "it is sealed after the next opening") }
-    let idle = tidemark_boot_clock() &- last
-    if isPaced && idle < 200_000_000 { tidemark_sleep(8_000_000) }
+    if closing {
+      throw LogError(
+        .closed, "the log was closed while a segment was sealed", file: directory.path, advice: "it is sealed after the next opening")
+    }
+    let idle = monotonicNow() &- last
+    if isPaced && idle < 200_000_000 { sleepForAWhile(8_000_000) }
   }
 
-  /// How many segments wait to be sealed. Only a bulk import makes it large, and a bulk import is better served by keeping up. With the lock held.
+  /// How many segments wait to be sealed. Only a bulk import makes it large, and a bulk import is better served by keeping up. With the
+  /// lock held.
   private var sealingBacklog: Int { closed.reduce(0) { $0 + ($1.name.form == .open ? 1 : 0) } }
 
   /// Seals everything that is closed, at full speed.

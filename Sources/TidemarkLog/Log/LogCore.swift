@@ -1,5 +1,3 @@
-internal import CPlatform
-
 /// The engine behind ``Log``.
 ///
 /// Fields are grouped by who may touch them. Unchecked, because the compiler can't see these groups:
@@ -139,7 +137,8 @@ final class ClosedSegment: Sendable {
   }
 
   init(
-    name: SegmentName, end: Offset, footer: Footer?, digest: Digest128?, checkpoints: Checkpoints? = nil, sessions: [SegmentIndex.SessionEntry]? = nil,
+    name: SegmentName, end: Offset, footer: Footer?, digest: Digest128?, checkpoints: Checkpoints? = nil,
+    sessions: [SegmentIndex.SessionEntry]? = nil,
     counts: Counts? = nil, byteCount: UInt64, damage: Finding? = nil
   ) {
     self.name = name
@@ -155,7 +154,8 @@ final class ClosedSegment: Sendable {
 
   func damaged(_ finding: Finding) -> ClosedSegment {
     ClosedSegment(
-      name: name, end: end, footer: footer, digest: digest, checkpoints: checkpoints, sessions: sessions, counts: counts, byteCount: byteCount, damage: finding)
+      name: name, end: end, footer: footer, digest: digest, checkpoints: checkpoints, sessions: sessions, counts: counts,
+      byteCount: byteCount, damage: finding)
   }
 }
 

@@ -20,7 +20,8 @@ public enum Durability: UInt8, Sendable, Comparable, CaseIterable {
 public enum CorruptionPolicy: Sendable {
   /// Throw ``LogError/Code/corrupt`` and change nothing. For tools.
   case refuse
-  /// Serve everything before and after the damage, list the damaged range as a gap, and go on at the next offset. For agents: a capture must still be possible.
+  /// Serve everything before and after the damage, list the damaged range as a gap, and go on at the next offset. For agents: a capture
+  /// must still be possible.
   case quarantine
   /// For reading what can be read: as ``quarantine``, and reads pass over damage without throwing; ``Cursor/gaps`` lists it.
   case salvage
@@ -42,11 +43,14 @@ public enum Sealing: Sendable {
 /// let log = try Log.open(at: "captures", options: options)
 /// ```
 public struct LogOptions: Sendable {
-  /// The level of every append that does not ask for more. Default ``Durability/synced``: when `append` has returned, the event is there, whatever happens next.
+  /// The level of every append that does not ask for more. Default ``Durability/synced``: when `append` has returned, the event is there,
+  /// whatever happens next.
   public var durability: Durability = .synced
-  /// The size at which the open segment is closed, in bytes. Default 8 MiB: what opening after a crash reads and writes again, a few dozen milliseconds on slow flash.
+  /// The size at which the open segment is closed, in bytes. Default 8 MiB: what opening after a crash reads and writes again, a few dozen
+  /// milliseconds on slow flash.
   public var segmentByteCount: Int = 8 << 20
-  /// How many zeros are written ahead of use at a time, in bytes. Default 128 KiB: growing a file makes every sync commit metadata too; this pays that once in some 500 events.
+  /// How many zeros are written ahead of use at a time, in bytes. Default 128 KiB: growing a file makes every sync commit metadata too;
+  /// this pays that once in some 500 events.
   public var zerosAheadByteCount: Int = 128 << 10
   /// The largest event taken, in bytes of its record. Default 1 MiB; at most 16 MiB. What was taken stays readable under any later setting.
   public var maximumEventByteCount: Int = 1 << 20
@@ -54,7 +58,8 @@ public struct LogOptions: Sendable {
   public var maximumBatchByteCount: Int = 8 << 20
   /// Default ``CorruptionPolicy/quarantine``: a device in the field must be able to go on capturing.
   public var onCorruption: CorruptionPolicy = .quarantine
-  /// An offset that something outside the log knows to be durable, such as the newest receipt's size: if the log ends below it, history is missing. Default 0: nothing known.
+  /// An offset that something outside the log knows to be durable, such as the newest receipt's size: if the log ends below it, history is
+  /// missing. Default 0: nothing known.
   public var durableFloor: Offset = 0
   /// Default ``Sealing/background``.
   public var sealing: Sealing = .background
@@ -68,7 +73,8 @@ public struct LogOptions: Sendable {
   public var program: String = ""
   /// Kept with each session. Default empty: identifying a device is a decision about privacy.
   public var deviceIdentifier: String = ""
-  /// The digest that tells a repeated event from a conflict. Fixed when the log is made; both ends of replication use the same. Default ``ContentDigest/xxh3``.
+  /// The digest that tells a repeated event from a conflict. Fixed when the log is made; both ends of replication use the same. Default
+  /// ``ContentDigest/xxh3``.
   public var contentDigest: ContentDigest = .xxh3
 
   /// The defaults.
@@ -77,7 +83,9 @@ public struct LogOptions: Sendable {
   func validated() throws(LogError) -> LogOptions {
     func bound(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws(LogError) {
       if !range.contains(value) {
-        throw LogError(.invalidArgument, "option \(name) is out of range", why: "\(value) is not in \(range.lowerBound)...\(range.upperBound)", advice: "choose a value in that range")
+        throw LogError(
+          .invalidArgument, "option \(name) is out of range", why: "\(value) is not in \(range.lowerBound)...\(range.upperBound)",
+          advice: "choose a value in that range")
       }
     }
     try bound("segmentByteCount", segmentByteCount, 8192...(1 << 30))

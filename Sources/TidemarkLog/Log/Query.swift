@@ -25,7 +25,8 @@ public struct Query: Sendable {
 
   /// Everything that is kept, unless it is narrowed.
   public init(
-    offsets: Range<Offset>? = nil, times: ClosedRange<Timestamp>? = nil, includesControlEvents: Bool = false, onDamage: DamageHandling = .fail
+    offsets: Range<Offset>? = nil, times: ClosedRange<Timestamp>? = nil, includesControlEvents: Bool = false,
+    onDamage: DamageHandling = .fail
   ) {
     self.offsets = offsets
     self.times = times

@@ -1,6 +1,7 @@
 /// Events as they come: first the history from an offset on, then what is appended, without a gap and without an end.
 ///
-/// The next events are read only when they are asked for, so a slow reader slows nobody. The sequence ends when the log is closed or the task is cancelled.
+/// The next events are read only when they are asked for, so a slow reader slows nobody. The sequence ends when the log is closed or the
+/// task is cancelled.
 ///
 /// ```swift
 /// for try await event in log.tail(from: lastSeen) {

@@ -55,19 +55,25 @@ struct Analysis {
     self.durableFloor = durableFloor
     identity = LogIdentity(logID: .zero, created: Timestamp(nanoseconds: 0), contentDigestKind: 1, epochs: [])
     guard let status = try files.status(directory.path) else {
-      throw LogError(.notALog, "there is no log", file: directory.path, why: "nothing has that name", advice: "check the path, or make a log with init")
+      throw LogError(
+        .notALog, "there is no log", file: directory.path, why: "nothing has that name", advice: "check the path, or make a log with init")
     }
-    guard status.isDirectory else { throw LogError(.notADirectory, "a log is a directory", file: directory.path, why: "this is a file", advice: "name the log's directory") }
+    guard status.isDirectory else {
+      throw LogError(
+        .notADirectory, "a log is a directory", file: directory.path, why: "this is a file", advice: "name the log's directory")
+    }
     let isKnown = try readIdentity()
     var candidates = try readSegments(takeIdentityFromSegments: !isKnown)
-    resolveDoubles(&candidates)
+    try resolveDoubles(&candidates)
     try chain(candidates)
   }
 
   private mutating func readIdentity() throws(LogError) -> Bool {
     guard try files.status(directory.identity) != nil else {
       guard try files.status(directory.segments) != nil, try !files.list(directory.segments).isEmpty else {
-        throw LogError(.notALog, "the directory holds no log", file: directory.path, why: "it has no identity", advice: "check the path, or make a log with init")
+        throw LogError(
+          .notALog, "the directory holds no log", file: directory.path, why: "it has no identity",
+          advice: "check the path, or make a log with init")
       }
       findings.append(Finding(.damagedIdentity, file: "identity", "the file is missing"))
       damagedSlots = [0, 1]
@@ -89,7 +95,9 @@ struct Analysis {
       }
       return true
     case .unsupported(let why):
-      throw LogError(.unsupportedVersion, "the log is newer than this program", file: directory.identity, why: why, advice: "use the version that wrote it")
+      throw LogError(
+        .unsupportedVersion, "the log is newer than this program", file: directory.identity, why: why,
+        advice: "use the version that wrote it")
     case .damaged(let why):
       findings.append(Finding(.damagedIdentity, file: "identity", position: 0, "no slot serves: \(why)"))
       damagedSlots = [0, 1]
@@ -98,7 +106,7 @@ struct Analysis {
   }
 
   /// A file that may be a segment, as far as footer or header tell.
-  private struct Candidate {
+  struct Candidate {
     var name: SegmentName
     var footer: Footer?
     var header: SegmentHeader?
@@ -151,7 +159,9 @@ struct Analysis {
         if candidate.footer == nil { candidate.trouble = "the footer contradicts the file's length" }
       case .damaged(let why): candidate.trouble = why
       case .unsupported(let why):
-        throw LogError(.unsupportedVersion, "the log is newer than this program", file: file.path, position: start, why: why, advice: "use the version that wrote it")
+        throw LogError(
+          .unsupportedVersion, "the log is newer than this program", file: file.path, position: start, why: why,
+          advice: "use the version that wrote it")
       }
     }
     if candidate.footer == nil {
@@ -174,94 +184,36 @@ struct Analysis {
     let named = candidates.compactMap { $0.logID }
     guard let logID = named.first, named.allSatisfy({ $0 == logID }) else {
       throw LogError(
-        .corrupt, "the log has lost its identity", file: directory.identity, why: named.isEmpty ? "no segment tells it" : "the segments belong to several logs",
+        .corrupt, "the log has lost its identity", file: directory.identity,
+        why: named.isEmpty ? "no segment tells it" : "the segments belong to several logs",
         advice: "salvage what can be read into a new log")
     }
     var epochs: [LogIdentity.Epoch] = []
     for candidate in candidates {
       guard let id = candidate.footer?.epochID ?? candidate.header?.epochID, id != epochs.last?.id else { continue }
       let created = candidate.header?.created ?? Timestamp(nanoseconds: 0)
-      epochs.append(.init(id: id, parent: epochs.last?.id, forkSize: epochs.isEmpty ? 0 : candidate.name.base, created: created, rootHash: nil))
+      epochs.append(
+        .init(id: id, parent: epochs.last?.id, forkSize: epochs.isEmpty ? 0 : candidate.name.base, created: created, rootHash: nil))
     }
     identity = LogIdentity(
-      logID: logID, created: epochs.first?.created ?? Timestamp(nanoseconds: 0), contentDigestKind: 1, epochs: epochs.suffix(IdentityPages.epochLimit))
+      logID: logID, created: epochs.first?.created ?? Timestamp(nanoseconds: 0), contentDigestKind: 1,
+      epochs: epochs.suffix(IdentityPages.epochLimit))
   }
 }
 
 // MARK: Which files count
 
 extension Analysis {
-  private mutating func resolveDoubles(_ candidates: inout [Candidate]) {
-    // An interrupted seal: the sealed form counts if its footer verifies.
-    let sealed = Set(candidates.filter { $0.name.form == .sealed && $0.footer != nil }.map(\.name))
-    let open = Set(candidates.filter { $0.name.form == .open && $0.header != nil }.map(\.name))
-    candidates.removeAll { candidate in
-      var twin = candidate.name
-      twin.form = candidate.name.form == .open ? .sealed : .open
-      let drop = candidate.name.form == .open ? sealed.contains(twin) : candidate.footer == nil && open.contains(twin)
-      if drop { leave(candidate, "an interrupted seal") }
-      return drop
-    }
-    // An interrupted recovery: the one that replaces counts if it holds as much.
-    var replaced = Set<EventID>()
-    for candidate in candidates {
-      guard let header = candidate.header, header.replaces != .zero,
-        let old = candidates.first(where: { $0.name.segmentID == header.replaces && $0.name.base == header.base })
-      else { continue }
-      if reach(candidate) >= reach(old) {
-        replaced.insert(old.name.segmentID)
-      } else {
-        replaced.insert(candidate.name.segmentID)
-      }
-    }
-    candidates.removeAll { candidate in
-      let drop = replaced.contains(candidate.name.segmentID)
-      if drop { leave(candidate, "an interrupted recovery") }
-      return drop
-    }
-    // Attempts to replace one segment: the one that goes furthest counts.
-    var best: [EventID: (id: EventID, end: Offset)] = [:]
-    let attempts = Dictionary(grouping: candidates.filter { $0.header.map { $0.replaces != .zero } ?? false }) { $0.header?.replaces ?? .zero }
-    for (old, attempts) in attempts where attempts.count > 1 {
-      for attempt in attempts {
-        let end = reach(attempt)
-        if best[old].map({ end > $0.end }) ?? true { best[old] = (attempt.name.segmentID, end) }
-      }
-    }
-    candidates.removeAll { candidate in
-      guard candidate.footer == nil, let old = candidate.header?.replaces, let best = best[old], best.id != candidate.name.segmentID else { return false }
-      leave(candidate, "an attempt to replace a segment that was made again")
-      return true
-    }
-    var bases: [Offset: Int] = [:]
-    for candidate in candidates { bases[candidate.name.base, default: 0] += 1 }
-    candidates.removeAll { candidate in
-      // One that holds nothing is what a roll leaves that failed or was cut, and was done again.
-      guard let count = bases[candidate.name.base], count > 1, candidate.name.form == .open, isTorn(candidate) else { return false }
-      bases[candidate.name.base] = count - 1
-      leave(candidate, candidate.trouble ?? "it holds nothing, and another segment begins at its offset")
-      return true
-    }
-    let doubles = candidates.filter { bases[$0.name.base] ?? 0 > 1 }
-    candidates.removeAll { candidate in
-      // Of several that hold something, the first that can be read counts.
-      let same = doubles.filter { $0.name.base == candidate.name.base }
-      guard let first = same.first(where: { $0.logID != nil }) ?? same.first, first.name != candidate.name else { return false }
-      findings.append(Finding(.doubledSegment, file: candidate.path, "another segment begins at offset \(candidate.name.base) too"))
-      return true
-    }
+  private mutating func resolveDoubles(_ candidates: inout [Candidate]) throws(LogError) {
+    let doubles = try Doubles(candidates, directory, files)
+    candidates = doubles.candidates
+    for (candidate, why) in doubles.leftovers { leave(candidate, why) }
+    findings += doubles.findings
   }
 
   private mutating func leave(_ candidate: Candidate, _ why: String) {
     leftovers.append(candidate.name.text)
     findings.append(Finding(.leftover, file: candidate.path, why))
-  }
-
-  /// How far the sound frames of an open segment go.
-  private func reach(_ candidate: Candidate) -> Offset {
-    guard let header = candidate.header, let file = try? files.open(directory.segment(candidate.name.text), .read) else { return 0 }
-    defer { file.close() }
-    return (try? SegmentScan(file, header, name: candidate.path))?.summary.end ?? 0
   }
 }
 
@@ -290,7 +242,8 @@ extension Analysis {
       let file = try files.open(directory.segment(candidate.name.text), .read)
       defer { file.close() }
       let known = max(durableFloor, trimFloor)
-      if candidate.header == nil, isTorn(candidate), known <= candidate.name.base {
+      // Segments get their name only when header and first frames are synced; so a file with frames behind a bad header is damaged, not torn.
+      if candidate.header == nil, known <= candidate.name.base, try candidate.holdsNothing(directory, files) {
         leave(candidate, "a crash while rolling: \(candidate.trouble ?? "")")
         continue
       }
@@ -334,16 +287,6 @@ extension Analysis {
     return header
   }
 
-  /// Segments get their name only when header and first frames are synced; so a file with frames behind a bad header is damaged, not torn.
-  private func isTorn(_ candidate: Candidate) -> Bool {
-    guard let file = try? files.open(directory.segment(candidate.name.text), .read) else { return false }
-    defer { file.close() }
-    guard candidate.byteCount > UInt64(SegmentHeader.byteCount) else { return true }
-    var reader = FrameReader(file, seed: 0, limit: candidate.byteCount)
-    reader.seek(to: UInt64(SegmentHeader.byteCount))
-    return (try? reader.endOfNonZero()) == .some(.none)
-  }
-
   private mutating func dropTrimmed(_ candidates: inout [Candidate], end newestBase: Offset?) {
     var kept: [Candidate] = []
     for (index, candidate) in candidates.enumerated() {
@@ -366,7 +309,9 @@ extension Analysis {
         : newest.map { ($0.header.base, $0.header.predecessor) }
       if let expected, candidate.name.base > expected { miss(expected..<candidate.name.base) }
       if let expected, candidate.name.base < expected {
-        findings.append(Finding(.doubledSegment, file: candidate.path, "it begins at offset \(candidate.name.base), before its predecessor's end \(expected)"))
+        findings.append(
+          Finding(
+            .doubledSegment, file: candidate.path, "it begins at offset \(candidate.name.base), before its predecessor's end \(expected)"))
         continue
       }
       guard let predecessor = candidate.footer?.predecessor ?? candidate.header?.predecessor else {
@@ -383,14 +328,20 @@ extension Analysis {
         defer { file.close() }
         end = try min(end, SegmentScan(file, header, name: candidate.path).summary.end)
       }
-      if candidate.footer == nil, let trouble = candidate.trouble, candidate.name.form == .sealed { end = try rebuild(candidate, trouble, following?.base) }
+      if candidate.footer == nil, let trouble = candidate.trouble, candidate.name.form == .sealed {
+        end = try rebuild(candidate, trouble, following?.base)
+      }
       if let footer = candidate.footer, let pin, pin.segmentID == candidate.name.segmentID,
         pin.end != footer.end || pin.count != footer.end - footer.base || pin.digest != footer.digest
       {
-        findings.append(Finding(.pinMismatch, file: candidate.path, offsets: candidate.name.base..<end, "it is not what the next segment says it should be"))
+        findings.append(
+          Finding(
+            .pinMismatch, file: candidate.path, offsets: candidate.name.base..<end, "it is not what the next segment says it should be"))
       } else if let pin, pin.segmentID != candidate.name.segmentID, following?.base == end {
         findings.append(
-          Finding(.pinMismatch, file: candidate.path, offsets: candidate.name.base..<end, "the next segment follows another one (\(pin.segmentID.hexadecimal))"))
+          Finding(
+            .pinMismatch, file: candidate.path, offsets: candidate.name.base..<end,
+            "the next segment follows another one (\(pin.segmentID.hexadecimal))"))
       }
       segments.append(
         Segment(
@@ -403,7 +354,9 @@ extension Analysis {
     } else {
       end = max(end, expected ?? trimFloor)
       if leftovers.allSatisfy({ SegmentName($0)?.form != .open }) {
-        findings.append(Finding(.missingNewest, file: "segments", offsets: end..<max(end, durableFloor), "the newest segment is gone; what it held is unknown"))
+        findings.append(
+          Finding(
+            .missingNewest, file: "segments", offsets: end..<max(end, durableFloor), "the newest segment is gone; what it held is unknown"))
       }
     }
     recordedDurable = max(recordedDurable, newest?.header.base ?? end)
@@ -417,20 +370,26 @@ extension Analysis {
   private mutating func rebuild(_ candidate: Candidate, _ trouble: String, _ following: Offset?) throws(LogError) -> Offset {
     let end = following ?? candidate.name.base
     findings.append(
-      Finding(.damagedIndex, file: candidate.path, position: candidate.byteCount - min(candidate.byteCount, UInt64(Footer.byteCount)), trouble))
+      Finding(
+        .damagedIndex, file: candidate.path, position: candidate.byteCount - min(candidate.byteCount, UInt64(Footer.byteCount)), trouble))
     return end
   }
 
   private mutating func judgeOldest(_ oldest: Candidate?) {
     if let first = oldest?.name.base ?? newest?.header.base, first > trimFloor {
-      findings.append(Finding(.missingOldest, file: "segments", offsets: trimFloor..<first, "the oldest segment is gone, and no trim event says that it may be"))
+      findings.append(
+        Finding(
+          .missingOldest, file: "segments", offsets: trimFloor..<first, "the oldest segment is gone, and no trim event says that it may be")
+      )
     }
   }
 
   private mutating func judgeEnd() {
     if durableFloor > end {
       findings.append(
-        Finding(.missingNewest, file: "segments", offsets: end..<durableFloor, "events up to offset \(durableFloor) are known to have been durable"))
+        Finding(
+          .missingNewest, file: "segments", offsets: end..<durableFloor,
+          "events up to offset \(durableFloor) are known to have been durable"))
       end = durableFloor
     }
     recordedDurable = max(recordedDurable, durableFloor)

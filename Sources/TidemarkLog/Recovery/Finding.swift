@@ -61,7 +61,8 @@ public struct Finding: Sendable, Equatable {
   /// The error that refuses to go on because of it.
   func error(in directory: String) -> LogError {
     LogError(
-      .corrupt, "the log is damaged: \(kind.rawValue)", file: file.map { "\(directory)/\($0)" } ?? directory, position: position, offsets: offsets,
+      .corrupt, "the log is damaged: \(kind.rawValue)", file: file.map { "\(directory)/\($0)" } ?? directory, position: position,
+      offsets: offsets,
       why: message, advice: "run verify for the whole list; open with the quarantine policy to go on, or salvage what can be read")
   }
 }

@@ -32,7 +32,9 @@ struct Salvage {
     let (first, size) = source.lock.withLock { (source.firstOffset, source.published) }
     // The log that `create` made is empty; its first segment gives way to one that begins where the old log begins.
     var segment = try fresh(base: first, after: nil)
-    for name in try environment.fileSystem.list(target.segments) where name != segment.name.text { try environment.fileSystem.remove(target.segment(name)) }
+    for name in try environment.fileSystem.list(target.segments) where name != segment.name.text {
+      try environment.fileSystem.remove(target.segment(name))
+    }
     try environment.fileSystem.syncDirectory(target.segments)
     var cursor = try Cursor(source, Query(offsets: first..<size, includesControlEvents: true, onDamage: .skip))
     var buffer = FrameBuffer(capacity: 64 << 10)
@@ -87,7 +89,8 @@ struct Salvage {
       segment = next
     }
     let header = FrameHeader(
-      .events, storedLength: buffer.recordByteCount, rawLength: buffer.recordByteCount, base: segment.end, count: count, durable: segment.durableEnd,
+      .events, storedLength: buffer.recordByteCount, rawLength: buffer.recordByteCount, base: segment.end, count: count,
+      durable: segment.durableEnd,
       incarnation: segment.header.incarnation)
     let finished = buffer.finish(header, seed: segment.seed)
     try segment.write(buffer, length: finished, count: count, willSync: false)
@@ -119,9 +122,11 @@ struct Salvage {
 
   private func header(base: Offset, after segment: ActiveSegment?) -> SegmentHeader {
     SegmentHeader(
-      logID: identity.logID, epochID: identity.epochID, segmentID: environment.randomID(), base: base, created: environment.clock.now().time,
+      logID: identity.logID, epochID: identity.epochID, segmentID: environment.randomID(), base: base,
+      created: environment.clock.now().time,
       incarnation: environment.random.next() | 1, trimFloor: segment?.summary.trimFloor ?? base, replaces: .zero,
       predecessor: segment.map { $0.summary.pin($0.header) } ?? .none, userEnd: segment?.summary.userEnd ?? 0,
-      sessionOffset: segment?.summary.sessionOffset ?? SegmentHeader.noSession, session: segment?.summary.session ?? [], durability: .written)
+      sessionOffset: segment?.summary.sessionOffset ?? SegmentHeader.noSession, session: segment?.summary.session ?? [],
+      durability: .written)
   }
 }

@@ -24,7 +24,9 @@ package enum SegmentDump {
     let limit = footer?.idPagesPosition ?? length
     try frames(file, header, from: UInt64(SegmentHeader.byteCount), limit: limit, show)
     guard let footer else { return }
-    if footer.idPageCount > 0 { try show(Entry(position: footer.idPagesPosition, kind: "id pages", fields: [("count", "\(footer.idPageCount)")])) }
+    if footer.idPageCount > 0 {
+      try show(Entry(position: footer.idPagesPosition, kind: "id pages", fields: [("count", "\(footer.idPageCount)")]))
+    }
     try frames(file, header, from: footer.indexPosition, limit: length - UInt64(Footer.byteCount), show)
     try show(Entry(position: length - UInt64(Footer.byteCount), kind: "footer", fields: fields(footer)))
   }
@@ -37,7 +39,9 @@ package enum SegmentDump {
     return Footer(page.rawSpan, fileLength: length)
   }
 
-  private static func frames(_ file: any File, _ header: SegmentHeader, from start: UInt64, limit: UInt64, _ show: (Entry) throws -> Void) throws {
+  private static func frames(_ file: any File, _ header: SegmentHeader, from start: UInt64, limit: UInt64, _ show: (Entry) throws -> Void)
+    throws
+  {
     var reader = FrameReader(file, seed: header.seed, from: start, limit: limit)
     while reader.position < limit {
       switch try reader.next() {
@@ -70,14 +74,17 @@ package enum SegmentDump {
 
   private static func fields(_ header: SegmentHeader) -> [(name: String, value: String)] {
     var fields: [(name: String, value: String)] = [
-      ("log", header.logID.hexadecimal), ("epoch", header.epochID.hexadecimal), ("segment", header.segmentID.hexadecimal), ("base", "\(header.base)"),
+      ("log", header.logID.hexadecimal), ("epoch", header.epochID.hexadecimal), ("segment", header.segmentID.hexadecimal),
+      ("base", "\(header.base)"),
       ("durability", "\(header.durability)"), ("trim_floor", "\(header.trimFloor)"),
     ]
     if header.replaces != .zero { fields.append(("replaces", header.replaces.hexadecimal)) }
     return fields + [("predecessor", header.predecessor.segmentID == .zero ? "none" : describe(header.predecessor))]
   }
 
-  private static func describe(_ pin: Pin) -> String { "\(pin.segmentID.hexadecimal) count \(pin.count) end \(pin.end) digest \(pin.digest.hexadecimal)" }
+  private static func describe(_ pin: Pin) -> String {
+    "\(pin.segmentID.hexadecimal) count \(pin.count) end \(pin.end) digest \(pin.digest.hexadecimal)"
+  }
 
   private static func fields(_ frame: FrameHeader) -> [(name: String, value: String)] {
     [

@@ -7,7 +7,8 @@ struct Verification {
   private var done: UInt64 = 0
   private let total: UInt64
 
-  /// Judges the whole log. `progress` is told after each segment and may stop the work by returning false: then ``LogError/Code/closed`` is thrown.
+  /// Judges the whole log. `progress` is told after each segment and may stop the work by returning false: then ``LogError/Code/closed`` is
+  /// thrown.
   static func run(
     _ directory: LogDirectory, _ files: any FileSystem, durableFloor: Offset, progress: ((Progress) -> Bool)?
   ) throws(LogError) -> VerificationReport {
@@ -49,7 +50,9 @@ struct Verification {
     try indexRuns()
     report.segmentCount = analysis.segments.count + (analysis.newest == nil ? 0 : 1)
     report.findings.sort { left, right in
-      (left.offsets?.lowerBound ?? 0, left.file ?? "", left.position ?? 0) < (right.offsets?.lowerBound ?? 0, right.file ?? "", right.position ?? 0)
+      (left.offsets?.lowerBound ?? 0, left.file ?? "", left.position ?? 0) < (
+        right.offsets?.lowerBound ?? 0, right.file ?? "", right.position ?? 0
+      )
     }
     return report
   }
@@ -78,7 +81,9 @@ struct Verification {
     count(scan.summary)
     if let digest = segment.digest, scan.findings.isEmpty, scan.summary.digest.value != digest {
       report.findings.append(
-        Finding(.pinMismatch, file: name, offsets: segment.name.base..<segment.end, "the records differ from the digest that the next segment names"))
+        Finding(
+          .pinMismatch, file: name, offsets: segment.name.base..<segment.end,
+          "the records differ from the digest that the next segment names"))
     }
   }
 
@@ -101,13 +106,16 @@ struct Verification {
   private func problem(of file: any File, _ name: String) throws(LogError) -> (position: UInt64, text: String)? {
     var page = [UInt8](repeating: 0, count: IDIndexHeader.byteCount)
     let got = try file.read(page.count, at: 0, into: &page, at: 0)
-    guard got == page.count, let header = IDIndexHeader(page.rawSpan), header.logID == analysis.identity.logID else { return (0, "its header can't be read") }
+    guard got == page.count, let header = IDIndexHeader(page.rawSpan), header.logID == analysis.identity.logID else {
+      return (0, "its header can't be read")
+    }
     let covered = analysis.segments.filter { $0.footer != nil && $0.name.base >= header.first && $0.end <= header.end }
     guard IDIndex.name(header.first, header.end) == name, IDIndex.coverage(covered.map(\.name.segmentID)) == header.coverage,
       try file.byteCount() == UInt64(IDIndexHeader.byteCount) + header.pageCount * UInt64(IDPages.pageByteCount)
     else { return (0, "it does not match the segments") }
     let run = IDPageRun(
-      file: file, position: UInt64(IDIndexHeader.byteCount), pageCount: Int(clamping: header.pageCount), seed: IDIndex.seed(header.logID, header.coverage))
+      file: file, position: UInt64(IDIndexHeader.byteCount), pageCount: Int(clamping: header.pageCount),
+      seed: IDIndex.seed(header.logID, header.coverage))
     for number in 0..<run.pageCount {
       do throws(LogError) { try run.load(number, into: &page) } catch {
         guard error.code == .damagedIndex else { throw error }

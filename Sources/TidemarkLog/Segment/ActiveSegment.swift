@@ -26,7 +26,8 @@ final class ActiveSegment: @unchecked Sendable {
   private let byteLimit: Int
 
   init(
-    header: SegmentHeader, file: any File, summary: SegmentSummary, checkpoints: Checkpoints, position: UInt64, fileLength: UInt64, recordedDurable: Offset,
+    header: SegmentHeader, file: any File, summary: SegmentSummary, checkpoints: Checkpoints, position: UInt64, fileLength: UInt64,
+    recordedDurable: Offset,
     options: LogOptions
   ) {
     self.header = header
@@ -54,7 +55,8 @@ final class ActiveSegment: @unchecked Sendable {
 
   /// Writes a finished frame of events at the end. The caller has filled its header from ``end`` and ``durableEnd``.
   ///
-  /// Unless the next call syncs, the events count as written: a copy of what was known at the last sync is kept for the case that they must be written again.
+  /// Unless the next call syncs, the events count as written: a copy of what was known at the last sync is kept for the case that they must
+  /// be written again.
   func write(_ frame: borrowing FrameBuffer, length: Int, count: UInt32, willSync: Bool) throws(LogError) {
     try write(frame.bytes.slice(0, length), zerosAhead: willSync)
     if !willSync && durableSummary == nil { durableSummary = summary.copy() }

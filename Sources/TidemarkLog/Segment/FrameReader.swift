@@ -27,7 +27,10 @@ struct FrameReader {
   private var payloadIsScratch = false
   private var scratch: [UInt8] = []
 
-  init(_ file: any File, seed: UInt64, from position: UInt64 = UInt64(SegmentHeader.byteCount), limit: UInt64, window byteCount: Int = windowByteCount) {
+  init(
+    _ file: any File, seed: UInt64, from position: UInt64 = UInt64(SegmentHeader.byteCount), limit: UInt64,
+    window byteCount: Int = windowByteCount
+  ) {
     self.file = file
     self.seed = seed
     self.position = position

@@ -32,14 +32,16 @@ struct FreshSegment {
       let file = try files.open(unfinished, .create)
       defer { file.close() }
       let written = try write(header, source, to: file, name: name, lost)
-      let zeroedEnd = try ActiveSegment.writeZeros(file, from: written.position, ahead: options.zerosAheadByteCount, limit: options.segmentByteCount)
+      let zeroedEnd = try ActiveSegment.writeZeros(
+        file, from: written.position, ahead: options.zerosAheadByteCount, limit: options.segmentByteCount)
       try file.sync()
       willName()
       try files.rename(unfinished, to: path)
       renamed = true
       try files.syncDirectory(directory.segments)
       return ActiveSegment(
-        header: header, file: try files.open(path, .write), summary: written.summary, checkpoints: written.checkpoints, position: written.position,
+        header: header, file: try files.open(path, .write), summary: written.summary, checkpoints: written.checkpoints,
+        position: written.position,
         fileLength: zeroedEnd, recordedDurable: written.summary.end, options: options)
     } catch {
       try? files.remove(renamed ? path : unfinished)
@@ -82,7 +84,8 @@ struct FreshSegment {
   }
 
   private func copy(
-    _ from: UInt64, _ to: UInt64, _ reader: inout FrameReader, _ header: SegmentHeader, _ output: inout FrameOutput, _ written: inout Written,
+    _ from: UInt64, _ to: UInt64, _ reader: inout FrameReader, _ header: SegmentHeader, _ output: inout FrameOutput,
+    _ written: inout Written,
     end: Offset, _ lost: (Finding) -> Void
   ) throws(LogError) {
     reader.seek(to: from)
@@ -90,7 +93,10 @@ struct FreshSegment {
       guard case .frame(let frame, let at) = try reader.next(), reader.decode() else {
         guard let next = try reader.search(from: reader.position + 8), next.at < to, next.header.base >= written.summary.end else { return }
         let range = written.summary.end..<next.header.base
-        lost(Finding(.damagedFrame, file: directory.relative(reader.file.path), position: reader.position, offsets: range, "could not be read again"))
+        lost(
+          Finding(
+            .damagedFrame, file: directory.relative(reader.file.path), position: reader.position, offsets: range, "could not be read again")
+        )
         try gap(range, "could not be read again", header, &output, &written)
         reader.seek(to: next.at)
         continue
@@ -104,7 +110,8 @@ struct FreshSegment {
         written.checkpoints.add(base: frame.base, position: output.position)
         try output.append(copy, stored: reader.payload)
         if written.summary.add(reader.payload, count: frame.count) != nil {
-          throw LogError(.corrupt, "a frame changed while it was copied", file: reader.file.path, position: at, advice: "check the memory and the disk")
+          throw LogError(
+            .corrupt, "a frame changed while it was copied", file: reader.file.path, position: at, advice: "check the memory and the disk")
         }
       case .gap: try gap(frame.base..<frame.end, reader.payload.text(), header, &output, &written)
       case .mark, .close, .index: break
@@ -113,7 +120,9 @@ struct FreshSegment {
     }
   }
 
-  private func gap(_ offsets: Range<Offset>, _ why: String, _ header: SegmentHeader, _ output: inout FrameOutput, _ written: inout Written) throws(LogError) {
+  private func gap(_ offsets: Range<Offset>, _ why: String, _ header: SegmentHeader, _ output: inout FrameOutput, _ written: inout Written)
+    throws(LogError)
+  {
     var first = offsets.lowerBound
     let text = Array(why.utf8)
     while first < offsets.upperBound {

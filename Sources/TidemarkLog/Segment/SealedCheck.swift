@@ -26,10 +26,12 @@ struct SealedCheck {
       }
       throw error
     }
-    if header.logID != footer.logID || header.epochID != footer.epochID || header.segmentID != footer.segmentID || header.base != footer.base
+    if header.logID != footer.logID || header.epochID != footer.epochID || header.segmentID != footer.segmentID
+      || header.base != footer.base
       || header.predecessor != footer.predecessor
     {
-      findings.append(Finding(.damagedHeader, file: name, position: 0, offsets: footer.base..<footer.end, "header and footer contradict each other"))
+      findings.append(
+        Finding(.damagedHeader, file: name, position: 0, offsets: footer.base..<footer.end, "header and footer contradict each other"))
       return findings
     }
     var content = Content(header)
@@ -75,13 +77,19 @@ struct SealedCheck {
     }
     if content.summary.end != footer.end && findings.isEmpty {
       let range = min(content.summary.end, footer.end)..<max(content.summary.end, footer.end)
-      findings.append(Finding(.damagedFrame, file: name, position: reader.position, offsets: range, "the frames end at another offset than the footer says"))
+      findings.append(
+        Finding(
+          .damagedFrame, file: name, position: reader.position, offsets: range, "the frames end at another offset than the footer says"))
     }
     return findings
   }
 
-  private mutating func take(_ frame: FrameHeader, at: UInt64, _ header: SegmentHeader, _ content: inout Content, _ reader: inout FrameReader) -> String? {
-    guard frame.base == content.summary.end else { return "a frame for offset \(frame.base) stands where \(content.summary.end) should follow" }
+  private mutating func take(
+    _ frame: FrameHeader, at: UInt64, _ header: SegmentHeader, _ content: inout Content, _ reader: inout FrameReader
+  ) -> String? {
+    guard frame.base == content.summary.end else {
+      return "a frame for offset \(frame.base) stands where \(content.summary.end) should follow"
+    }
     guard frame.end <= footer.end else { return "a frame reaches beyond the segment's end" }
     guard reader.decode() else { return "a frame can't be decompressed" }
     switch FrameHeader.Kind(rawValue: frame.kind) {
@@ -112,10 +120,14 @@ struct SealedCheck {
     if content.builder.frameCount != footer.frameCount { differing.append("number of frames") }
     var findings: [Finding] = []
     if summary.digest.value != footer.digest {
-      findings.append(Finding(.pinMismatch, file: name, offsets: footer.base..<footer.end, "the records differ from the footer's record digest"))
+      findings.append(
+        Finding(.pinMismatch, file: name, offsets: footer.base..<footer.end, "the records differ from the footer's record digest"))
     }
     if !differing.isEmpty {
-      findings.append(Finding(.damagedIndex, file: name, position: footer.fileLength - UInt64(Footer.byteCount), "the footer is wrong about: " + differing.joined(separator: ", ")))
+      findings.append(
+        Finding(
+          .damagedIndex, file: name, position: footer.fileLength - UInt64(Footer.byteCount),
+          "the footer is wrong about: " + differing.joined(separator: ", ")))
     }
     return findings
   }
@@ -133,7 +145,11 @@ struct SealedCheck {
         continue
       }
       let first = number * IDPages.entriesPerPage
-      if isWhole, IDPages.encode(entries[min(first, entries.count)..<min(entries.count, first + IDPages.entriesPerPage)], number: number, seed: footer.seed) != page {
+      if isWhole,
+        IDPages.encode(
+          entries[min(first, entries.count)..<min(entries.count, first + IDPages.entriesPerPage)], number: number, seed: footer.seed)
+          != page
+      {
         findings.append(Finding(.damagedIndex, file: name, position: at, "the id index does not match the events"))
       }
     }
@@ -141,7 +157,8 @@ struct SealedCheck {
       findings.append(Finding(.damagedIndex, file: name, position: run.position, "the id index has the wrong number of pages"))
     }
     var reader = FrameReader(file, seed: footer.seed, from: footer.indexPosition, limit: footer.fileLength - UInt64(Footer.byteCount))
-    guard footer.indexPosition == run.position + UInt64(run.pageCount * IDPages.pageByteCount), case .frame(let frame, _) = try reader.next(),
+    guard footer.indexPosition == run.position + UInt64(run.pageCount * IDPages.pageByteCount),
+      case .frame(let frame, _) = try reader.next(),
       frame.kind == FrameHeader.Kind.index.rawValue, reader.decode(), let stored = SegmentIndex(reader.payload),
       reader.position == footer.fileLength - UInt64(Footer.byteCount)
     else {
@@ -149,7 +166,9 @@ struct SealedCheck {
       return findings
     }
     guard isWhole else { return findings }
-    if stored != content.builder.finish() { findings.append(Finding(.damagedIndex, file: name, position: footer.indexPosition, "the index does not match the events")) }
+    if stored != content.builder.finish() {
+      findings.append(Finding(.damagedIndex, file: name, position: footer.indexPosition, "the index does not match the events"))
+    }
     return findings
   }
 

@@ -8,7 +8,8 @@ struct Sealer {
   /// Called before each write of at most 64 KiB: waits if appends are going on, throws to stop.
   let pace: () throws(LogError) -> Void
 
-  /// Seals the segment `name`, of which everything up to `end` counts. Returns the footer, or the finding if the segment turns out to be damaged:
+  /// Seals the segment `name`, of which everything up to `end` counts. Returns the footer, or the finding if the segment turns out to be
+  /// damaged:
   /// then it is left as it is.
   func seal(_ name: SegmentName, end: Offset, digest: Digest128?) throws(LogError) -> Result {
     let files = environment.fileSystem
@@ -20,7 +21,9 @@ struct Sealer {
     if let damage = scan.findings.first(where: { $0.kind != .gap }) { return .damaged(damage) }
     if let digest, scan.summary.digest.value != digest {
       return .damaged(
-        Finding(.pinMismatch, file: directory.relative(path), offsets: header.base..<end, "the records differ from the digest that the next segment names"))
+        Finding(
+          .pinMismatch, file: directory.relative(path), offsets: header.base..<end,
+          "the records differ from the digest that the next segment names"))
     }
     let sealedName = SegmentName(base: name.base, segmentID: name.segmentID, form: .sealed)
     let sealedPath = directory.segment(sealedName.text)
@@ -52,9 +55,12 @@ struct Sealer {
     let got = try file.read(page.count, at: 0, into: &page, at: 0)
     switch got == page.count ? Page.check(page.rawSpan, .segmentHeader) : .damaged("the file is shorter than a header") {
     case .sound: return SegmentHeader(page.rawSpan)
-    case .damaged(let why): throw LogError(.corrupt, "a segment's header is damaged", file: file.path, position: 0, why: why, advice: "run verify")
+    case .damaged(let why):
+      throw LogError(.corrupt, "a segment's header is damaged", file: file.path, position: 0, why: why, advice: "run verify")
     case .unsupported(let why):
-      throw LogError(.unsupportedVersion, "the log is newer than this program", file: file.path, position: 0, why: why, advice: "use the version that wrote it")
+      throw LogError(
+        .unsupportedVersion, "the log is newer than this program", file: file.path, position: 0, why: why,
+        advice: "use the version that wrote it")
     }
   }
 
@@ -62,7 +68,8 @@ struct Sealer {
     let digest = StreamDigest()
     var packer = SegmentPacker(
       header, end: scan.summary.end,
-      output: FrameOutput(target, seed: header.seed, at: 0, chunkByteCount: Self.blockByteCount, digest: digest, beforeWrite: pace), compression)
+      output: FrameOutput(target, seed: header.seed, at: 0, chunkByteCount: Self.blockByteCount, digest: digest, beforeWrite: pace),
+      compression)
     try packer.begin()
     var reader = FrameReader(source, seed: header.seed, limit: scan.endPosition)
     while reader.position < scan.endPosition {

@@ -36,7 +36,9 @@ final class SegmentAccess: Sendable {
     limit = footer.idPagesPosition
     var reader = FrameReader(
       file, seed: footer.seed, from: footer.indexPosition, limit: footer.fileLength - UInt64(Footer.byteCount))
-    if case .frame(let frame, _) = try reader.next(), frame.kind == FrameHeader.Kind.index.rawValue, reader.decode(), let index = SegmentIndex(reader.payload) {
+    if case .frame(let frame, _) = try reader.next(), frame.kind == FrameHeader.Kind.index.rawValue, reader.decode(),
+      let index = SegmentIndex(reader.payload)
+    {
       frames = index.frames
       sessions = index.sessions
       damagedIndex = false

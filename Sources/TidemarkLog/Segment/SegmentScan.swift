@@ -32,7 +32,8 @@ struct SegmentScan {
   private let pinnedEnd: Offset?
   private var knownDurable: Offset
 
-  /// Scans `file`. With `pinnedEnd`, what lies behind it is abandoned, and anything that lacks before it is damage; without, the segment is the newest.
+  /// Scans `file`. With `pinnedEnd`, what lies behind it is abandoned, and anything that lacks before it is damage; without, the segment is
+  /// the newest.
   /// Throws ``LogError/Code/unsupportedVersion`` for frames of a later version, and errors of reading.
   init(_ file: any File, _ header: SegmentHeader, name: String, pinnedEnd: Offset? = nil, knownDurable: Offset = 0) throws(LogError) {
     self.name = name
@@ -53,7 +54,9 @@ struct SegmentScan {
           isClosed = frame.kind == FrameHeader.Kind.close.rawValue
         }
       case .unsupported(let at, let why):
-        throw LogError(.unsupportedVersion, "the log is newer than this program", file: file.path, position: at, why: why, advice: "use the version that wrote it")
+        throw LogError(
+          .unsupportedVersion, "the log is newer than this program", file: file.path, position: at, why: why,
+          advice: "use the version that wrote it")
       case .bad(let at, let why):
         if try !passOver(at, why, &reader) { return }
       case .end(let at):
@@ -111,7 +114,8 @@ struct SegmentScan {
   }
 
   /// Decides what a bad frame means. True if scanning goes on behind it.
-  private mutating func passOver(_ at: UInt64, _ why: String, nonZero: UInt64? = nil, _ reader: inout FrameReader) throws(LogError) -> Bool {
+  private mutating func passOver(_ at: UInt64, _ why: String, nonZero: UInt64? = nil, _ reader: inout FrameReader) throws(LogError) -> Bool
+  {
     let lost = summary.end
     // Valid frames behind the bad one count for what is recorded as durable.
     var next: (header: FrameHeader, at: UInt64)?
@@ -131,7 +135,9 @@ struct SegmentScan {
         if end == nil { end = try reader.endOfNonZero() }
         tail = at..<max(at, end ?? at)
         findings.append(
-          Finding(.tornTail, file: name, position: at, offsets: lost..<furthest, "\(why); nothing from here on is recorded as durable, it may have been acknowledged"))
+          Finding(
+            .tornTail, file: name, position: at, offsets: lost..<furthest,
+            "\(why); nothing from here on is recorded as durable, it may have been acknowledged"))
         return false
       }
       recordedDurable = durable

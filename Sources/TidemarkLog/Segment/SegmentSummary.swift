@@ -1,4 +1,5 @@
-/// What is known of a segment's records, kept up to date frame by frame: by the writer as it appends, by recovery as it scans, by sealing as it repacks.
+/// What is known of a segment's records, kept up to date frame by frame: by the writer as it appends, by recovery as it scans, by sealing
+/// as it repacks.
 struct SegmentSummary {
   let base: Offset
   private(set) var end: Offset

@@ -115,25 +115,30 @@ func startThread(name: StaticString, lowPriority: Bool, _ body: @escaping @Senda
   defer { unsafe pthread_attr_destroy(&attributes) }
   #if canImport(Darwin)
     var thread: pthread_t?
-    let code = unsafe pthread_create(&thread, &attributes, { argument in
-      let box = unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue()
-      if box.lowPriority { tidemark_lower_thread_priority() }
-      box.body()
-      return nil
-    }, box.toOpaque())
+    let code = unsafe pthread_create(
+      &thread, &attributes,
+      { argument in
+        let box = unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue()
+        if box.lowPriority { tidemark_lower_thread_priority() }
+        box.body()
+        return nil
+      }, box.toOpaque())
   #else
     var thread = pthread_t()
-    let code = unsafe pthread_create(&thread, &attributes, { argument in
-      guard let argument = unsafe argument else { return nil }
-      let box = unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue()
-      if box.lowPriority { tidemark_lower_thread_priority() }
-      box.body()
-      return nil
-    }, box.toOpaque())
+    let code = unsafe pthread_create(
+      &thread, &attributes,
+      { argument in
+        guard let argument = unsafe argument else { return nil }
+        let box = unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue()
+        if box.lowPriority { tidemark_lower_thread_priority() }
+        box.body()
+        return nil
+      }, box.toOpaque())
   #endif
   guard code == 0 else {
     unsafe box.release()
-    throw LogError(.io, "cannot start the \(name) thread", why: describe(errno: code), errno: code, advice: "free memory or raise the thread limit")
+    throw LogError(
+      .io, "cannot start the \(name) thread", why: describe(errno: code), errno: code, advice: "free memory or raise the thread limit")
   }
 }
 
@@ -227,3 +232,6 @@ package final class SystemRandom: RandomSource {
 }
 
 func sleepForAWhile(_ nanoseconds: UInt64) { tidemark_sleep(nanoseconds) }
+
+/// Nanoseconds on a clock that never goes back, for waiting and pacing; nothing that is stored depends on it.
+func monotonicNow() -> UInt64 { tidemark_boot_clock() }

@@ -22,7 +22,11 @@ final class POSIXFile: File, @unchecked Sendable {
         guard let base = bytes.baseAddress else { return 0 }
         return unsafe pread(descriptor, base + index + done, count - done, off_t(clamping: position + UInt64(done)))
       }
-      if got > 0 { done += got } else if got == 0 { break } else if lastErrno != EINTR {
+      if got > 0 {
+        done += got
+      } else if got == 0 {
+        break
+      } else if lastErrno != EINTR {
         throw LogError(errno: lastErrno, "cannot read", path, position: position + UInt64(done))
       }
     }

@@ -53,7 +53,8 @@ private final class CutRun {
 
   func run() throws {
     let durability: [Durability] = [.synced, .synced, .synced, .written, .buffered]
-    let options = Driver.options(durability[random.number(below: 5)], segmentByteCount: [8192, 8192, 12288, 24576][random.number(below: 4)])
+    let options = Driver.options(
+      durability[random.number(below: 5)], segmentByteCount: [8192, 8192, 12288, 24576][random.number(below: 4)])
     let driver = makeDriver(SimulatedDisk(), History(), options)
     try work(driver, operations: random.number(in: 4...16), rounds: 3, opens: true)
   }
@@ -83,7 +84,9 @@ private final class CutRun {
           driver.options.durability = [.buffered, .written, .synced][random.number(below: 3)]
         }
         note("\(operation)")
-        if let error = try driver.perform(operation) { throw Violation(.operation, "\(operation) failed though nothing was wrong: \(error)") }
+        if let error = try driver.perform(operation) {
+          throw Violation(.operation, "\(operation) failed though nothing was wrong: \(error)")
+        }
       }
       try followUp(moments, driver, rounds)
     }

@@ -4,12 +4,14 @@ import TidemarkLog
 /// Every workload of a small alphabet, cut at every change of the disk, with every subset of what was not synced.
 ///
 /// Only the changes of the last operation are followed up: those before are the last ones of a shorter workload. After each recovery one
-/// more event is appended, everything unsynced is lost, and the log is opened once more. Two of the recoveries at each moment (from a kill, and
+/// more event is appended, everything unsynced is lost, and the log is opened once more. Two of the recoveries at each moment (from a kill,
+/// and
 /// from a cut that loses everything) are themselves cut at every change with every subset, for workloads shorter than the longest.
 struct ExhaustiveLayer: Layer {
   static let name = "exhaustive"
   static let alphabet = EveryWorkload.smallAlphabet
-  /// Where more items than that are unsynced, not every subset is tried, but: none, all, each alone, all but each, each beginning, each end.
+  /// Where more items than that are unsynced, not every subset is tried, but: none, all, each alone, all but each, each beginning, each
+  /// end.
   static let itemLimit = 10
 
   let length: Int
@@ -26,7 +28,8 @@ struct ExhaustiveLayer: Layer {
 
   var notes: String {
     let letters = Self.alphabet.map { "\($0)".replacing(" ", with: "") }.joined(separator: "+")
-    return "length=\(length) alphabet=\(letters) levels=synced+written recovery_cut_up_to_length=\(length - 1) every_subset_up_to=\(Self.itemLimit)"
+    let bounds = "recovery_cut_up_to_length=\(length - 1) every_subset_up_to=\(Self.itemLimit)"
+    return "length=\(length) alphabet=\(letters) levels=synced+written \(bounds)"
   }
 
   func run(_ number: Int, into piece: inout Piece) throws {

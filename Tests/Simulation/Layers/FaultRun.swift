@@ -119,7 +119,9 @@ final class FaultRun {
       case DiskError.accessDenied: [.permissionDenied]
       default: [.io, .outcomeUnknown]
       }
-    if !expected.contains(error.code) { throw Violation(.operation, "\(what) failed with \(error.code.rawValue) because of \(fault.name): \(error)") }
+    if !expected.contains(error.code) {
+      throw Violation(.operation, "\(what) failed with \(error.code.rawValue) because of \(fault.name): \(error)")
+    }
   }
 
   /// When the fault has passed, the next append succeeds without a restart.
@@ -156,7 +158,9 @@ final class FaultRun {
       next.tolerance = driver.tolerance
       do { try next.open() } catch { throw Violation(.operation, "the log does not open after a fault and a crash: \(error)") }
       try next.checkAndSettle(after: crash)
-      if let error = try next.perform(.append(byteCount: 30)) { throw Violation(.operation, "no append after a fault and a crash: \(error)") }
+      if let error = try next.perform(.append(byteCount: 30)) {
+        throw Violation(.operation, "no append after a fault and a crash: \(error)")
+      }
       try next.check(after: .none)
     }
   }

@@ -22,7 +22,8 @@ extension Calls {
   var text: String {
     let names: [(Calls, String)] = [
       (.open, "open"), (.create, "create"), (.list, "list"), (.status, "status"), (.makeDirectory, "make directory"), (.rename, "rename"),
-      (.remove, "remove"), (.syncDirectory, "sync directory"), (.lock, "lock"), (.sharedPage, "shared page"), (.read, "read"), (.write, "write"),
+      (.remove, "remove"), (.syncDirectory, "sync directory"), (.lock, "lock"), (.sharedPage, "shared page"), (.read, "read"),
+      (.write, "write"),
       (.sync, "sync"), (.byteCount, "byte count"), (.makeReadOnly, "make read-only"),
     ]
     let held = names.filter { contains($0.0) }.map(\.1)

@@ -97,7 +97,9 @@ final class Driver {
     trial.model.doubt(from: read.size, first: 0)
     trial.recorded = 0
     if let violation = trial.check(read, after: crash) { throw violation }
-    if read.size < history.recorded { throw Violation(.i7, "offset \(history.recorded) was recorded, and a log without space ends at \(read.size)") }
+    if read.size < history.recorded {
+      throw Violation(.i7, "offset \(history.recorded) was recorded, and a log without space ends at \(read.size)")
+    }
   }
 
   /// What the log may answer instead of what it was given.
@@ -182,7 +184,8 @@ final class Driver {
     if isRight { return try append(submit([byteCount]), log, expecting: max(log.size, history.model.size)) }
     guard history.userEnd > 0 else { return }
     do { try append(submit([byteCount]), log, expecting: history.userEnd - 1) } catch LogError.Code.unexpectedSize { return }
-    throw Violation(.operation, "an append that expected size \(history.userEnd - 1) was taken though the last user event ends at \(history.userEnd)")
+    throw Violation(
+      .operation, "an append that expected size \(history.userEnd - 1) was taken though the last user event ends at \(history.userEnd)")
   }
 
   private func duplicate(_ back: Int, _ log: Log) throws {
@@ -226,7 +229,9 @@ final class Driver {
     history.model.markSynced()
     log = nil
     try open()
-    if tolerance == .nothing, let log, !log.recoveryReport.wasClean || !log.recoveryReport.findings.allSatisfy({ $0.kind == .gap || mayStay($0) }) {
+    if tolerance == .nothing, let log,
+      !log.recoveryReport.wasClean || !log.recoveryReport.findings.allSatisfy({ $0.kind == .gap || mayStay($0) })
+    {
       throw Violation(.operation, "a log that was closed is not clean: \(log.recoveryReport)")
     }
     try checkAndSettle(after: .close)

@@ -162,7 +162,8 @@ package struct ModelLog: Sendable {
 
   // MARK: Disks that lie
 
-  /// A disk that reports success for what it never did can lose, and nobody can tell, what was acknowledged from an offset on. With it may go
+  /// A disk that reports success for what it never did can lose, and nobody can tell, what was acknowledged from an offset on. With it may
+  /// go
   /// a trim: then the log begins at `first` again.
   package mutating func doubt(from offset: UInt64, first: UInt64) {
     for index in batches.indices where batches[index].state == .acknowledged && batches[index].offsets.upperBound > offset {

@@ -1,0 +1,108 @@
+/// Of several files that begin at one offset, which one counts: the verdict on interrupted seals, recoveries, rolls and first commits.
+struct Doubles {
+  /// Those that count.
+  private(set) var candidates: [Analysis.Candidate]
+  /// Those that serve nothing any more, and why.
+  private(set) var leftovers: [(candidate: Analysis.Candidate, why: String)] = []
+  private(set) var findings: [Finding] = []
+  private let directory: LogDirectory
+  private let files: any FileSystem
+
+  /// `candidates` are in the order of their names.
+  init(_ candidates: [Analysis.Candidate], _ directory: LogDirectory, _ files: any FileSystem) throws(LogError) {
+    self.candidates = candidates
+    self.directory = directory
+    self.files = files
+    for group in Dictionary(grouping: candidates, by: \.name.base).values.sorted(by: { $0[0].name.base < $1[0].name.base }) where group.count > 1 {
+      var group = group
+      dropTwins(&group)
+      try dropReplaced(&group)
+      try dropAttempts(&group)
+      try dropEmpty(&group)
+      report(group)
+    }
+  }
+
+  private mutating func leave(_ candidate: Analysis.Candidate, _ why: String, _ group: inout [Analysis.Candidate]) {
+    leftovers.append((candidate, why))
+    group.removeAll { $0.name == candidate.name }
+    candidates.removeAll { $0.name == candidate.name }
+  }
+
+  /// An interrupted seal: the sealed form counts if its footer verifies.
+  private mutating func dropTwins(_ group: inout [Analysis.Candidate]) {
+    for sealed in group where sealed.name.form == .sealed {
+      guard let open = group.first(where: { $0.name.form == .open && $0.name.segmentID == sealed.name.segmentID }) else { continue }
+      if sealed.footer != nil {
+        leave(open, "an interrupted seal", &group)
+      } else if open.header != nil {
+        leave(sealed, "an interrupted seal", &group)
+      }
+    }
+  }
+
+  /// An interrupted recovery, or a failed first commit: one names another as replaced.
+  private mutating func dropReplaced(_ group: inout [Analysis.Candidate]) throws(LogError) {
+    for candidate in group {
+      guard let id = candidate.header?.replaces, id != .zero, let old = group.first(where: { $0.name.segmentID == id }) else { continue }
+      leave(try counts(candidate, insteadOf: old) ? old : candidate, "an interrupted recovery", &group)
+    }
+  }
+
+  /// A segment gets its name when it is whole, so one that replaces another counts. Only where the disk has lost part of it, and the other one still reaches further, does the other count.
+  ///
+  /// How far they reach says nothing where both are whole: a commit that failed may lie whole in the old one, and must not come back.
+  private func counts(_ new: Analysis.Candidate, insteadOf old: Analysis.Candidate) throws(LogError) -> Bool {
+    guard let newScan = try scan(new), let oldScan = try scan(old) else { return true }
+    let isDamaged = newScan.findings.contains { !$0.isHarmless && $0.kind != .gap }
+    let isEmptied = newScan.frameCount == 0 && oldScan.recordedDurable > old.name.base
+    return !(isDamaged || isEmptied) || newScan.summary.end >= oldScan.summary.end
+  }
+
+  /// Several attempts to replace one segment, of which some failed and could not be removed: the one that goes furthest counts.
+  private mutating func dropAttempts(_ group: inout [Analysis.Candidate]) throws(LogError) {
+    for candidate in group {
+      guard let id = candidate.header?.replaces, id != .zero else { continue }
+      for other in group where other.name != candidate.name && other.header?.replaces == id {
+        let isShorter = try scan(candidate)?.summary.end ?? 0 < scan(other)?.summary.end ?? 0
+        leave(isShorter ? candidate : other, "an attempt to replace a segment, made again later", &group)
+        if isShorter { break }
+      }
+    }
+  }
+
+  /// One that holds nothing is what a roll leaves that failed or was cut, and was done again.
+  private mutating func dropEmpty(_ group: inout [Analysis.Candidate]) throws(LogError) {
+    for candidate in group where group.count > 1 && candidate.name.form == .open {
+      if try candidate.holdsNothing(directory, files) { leave(candidate, candidate.trouble ?? "it holds nothing, and another segment begins at its offset", &group) }
+    }
+  }
+
+  /// Of several that hold something, the first that can be read counts.
+  private mutating func report(_ group: [Analysis.Candidate]) {
+    guard let first = group.first(where: { $0.logID != nil }) ?? group.first else { return }
+    for candidate in group where candidate.name != first.name {
+      findings.append(Finding(.doubledSegment, file: candidate.path, "another segment begins at offset \(candidate.name.base) too"))
+      candidates.removeAll { $0.name == candidate.name }
+    }
+  }
+
+  /// What an open segment holds; nil without a sound header.
+  private func scan(_ candidate: Analysis.Candidate) throws(LogError) -> SegmentScan? {
+    guard let header = candidate.header else { return nil }
+    let file = try files.open(directory.segment(candidate.name.text), .read)
+    defer { file.close() }
+    return try SegmentScan(file, header, name: candidate.path)
+  }
+}
+
+extension Analysis.Candidate {
+  /// Whether an open segment has nothing but zeros behind its header: one that was cut in rolling, or not used yet.
+  func holdsNothing(_ directory: LogDirectory, _ files: any FileSystem) throws(LogError) -> Bool {
+    guard byteCount > UInt64(SegmentHeader.byteCount) else { return true }
+    let file = try files.open(directory.segment(name.text), .read)
+    defer { file.close() }
+    var reader = FrameReader(file, seed: 0, limit: byteCount)
+    return try reader.endOfNonZero() == nil
+  }
+}
