@@ -29,6 +29,7 @@ let package = Package(
     .executableTarget(name: "TidemarkTool", dependencies: ["TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], path: "Tests/TestSupport", swiftSettings: strict),
     .executableTarget(name: "Simulation", dependencies: ["TestSupport", "TidemarkLog"], path: "Tests/Simulation", swiftSettings: strict),
+    .testTarget(name: "TidemarkLogTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: strict),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: strict),
     .testTarget(name: "TidemarkToolTests", dependencies: ["TidemarkTool"], swiftSettings: strict),
     .testTarget(name: "TidemarkTextTests", dependencies: ["TidemarkText"], swiftSettings: strict),

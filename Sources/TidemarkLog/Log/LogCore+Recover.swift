@@ -71,7 +71,7 @@ extension LogCore {
     }
     let scan = newest.scan
     let isFresh = scan.frameCount == 0 && scan.tail == nil && scan.findings.isEmpty
-    if (scan.isClean || isFresh) && analysis.end == scan.summary.end {
+    if (scan.isClean || isFresh) && !newest.lacksHeader && analysis.end == scan.summary.end {
       // One who rolled and died at once may have left a name that is not durable yet.
       if isFresh { try files.syncDirectory(directory.segments) }
       let file = try files.open(directory.segment(newest.name.text), .write)

@@ -20,6 +20,8 @@ struct Analysis {
     var name: SegmentName
     var header: SegmentHeader
     var scan: SegmentScan
+    /// Whether the file's own header is damaged, and this one stands in for it.
+    var lacksHeader: Bool
   }
 
   private(set) var identity: LogIdentity
@@ -259,7 +261,7 @@ extension Analysis {
       trimFloor = max(trimFloor, scan.summary.trimFloor)
       recordedDurable = max(recordedDurable, scan.recordedDurable)
       end = scan.summary.end
-      newest = Newest(name: candidate.name, header: header, scan: scan)
+      newest = Newest(name: candidate.name, header: header, scan: scan, lacksHeader: candidate.header == nil)
       return header.base
     }
     return nil

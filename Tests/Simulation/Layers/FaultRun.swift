@@ -7,8 +7,9 @@ final class FaultRun {
   private let fault: ScriptedFault
   private let driver: Driver
   private var random: SeededRandom
-  /// What nobody can promise any more: everything from this offset on, and that the log begins no earlier than it did.
-  private var doubt: (offset: UInt64, first: UInt64)?
+  /// From this offset on nobody can promise anything. What a misdirected write hits may also be what tells that the log was trimmed.
+  private var last: DiskImage?
+  private var doubt: UInt64?
 
   init(_ scene: FaultScene, _ fault: ScriptedFault, seed: UInt64) {
     self.scene = scene
@@ -35,7 +36,7 @@ final class FaultRun {
       piece.states += 1
       try follow(&piece)
     } catch {
-      piece.trace? += driver.disk.image.description()
+      if let last { piece.trace? += last.description() } else { piece.trace? += driver.disk.image.description() }
       throw error
     }
   }
@@ -83,9 +84,9 @@ final class FaultRun {
   }
 
   private func work(_ operation: Operation) throws {
-    let before = (driver.log?.durable ?? 0, driver.log?.first ?? 0)
+    let durable = driver.log?.durable ?? 0
     let error = try driver.perform(operation)
-    noteDoubt(before)
+    noteDoubt(durable)
     guard let error else { return }
     try judge(error, "\(operation)")
     if operation == .suspend || operation == .reopen || error.code == .closed {
@@ -98,16 +99,17 @@ final class FaultRun {
   }
 
   /// From the first operation on that met a lie, nothing that came to be durable in it or later is certain.
-  private func noteDoubt(_ before: (durable: UInt64, first: UInt64)?) {
+  private func noteDoubt(_ durable: UInt64?) {
     guard fault.cost == .anything, doubt == nil, driver.disk.faultCount > 0 else { return }
-    doubt = before.map { ($0.durable, $0.first) } ?? (0, 0)
+    doubt = durable ?? 0
+    driver.note("the fault struck: from \(doubt ?? 0) on nothing is certain")
     applyDoubt()
   }
 
   private func applyDoubt() {
     guard let doubt else { return }
-    driver.history.model.doubt(from: doubt.offset, first: doubt.first)
-    driver.history.recorded = min(driver.history.recorded, doubt.offset)
+    driver.history.model.doubt(from: doubt, first: 0)
+    driver.history.recorded = min(driver.history.recorded, doubt)
   }
 
   /// Whether the error is one that the fault explains.
@@ -154,6 +156,7 @@ final class FaultRun {
         image.powerCut(piece.states % 2 == 0 ? .losesEverything : .seeded(seed, garbage: .inFreshSectors))
       }
       driver.note("\(crash)")
+      last = image
       let next = Driver(SimulatedDisk(image), driver.history, driver.options, seed: seed &+ UInt64(piece.states))
       next.tolerance = driver.tolerance
       do { try next.open() } catch { throw Violation(.operation, "the log does not open after a fault and a crash: \(error)") }
