@@ -28,7 +28,11 @@ import TidemarkLog
         let disk = SimulatedDisk(image)
         let log = try Log.open(at: "/log", options: start.options, environment: .simulated(disk, seed: UInt64(cut * 10 + round)))
         let texts = try Fixture.texts(log)
-        if let expected { #expect(texts == expected) } else { #expect(texts == (0..<texts.count).map { "event \($0)" } && texts.count >= 4) }
+        if let expected {
+          #expect(texts == expected)
+        } else {
+          #expect(texts == (0..<texts.count).map { "event \($0)" } && texts.count >= 4)
+        }
         try log.append(event("first of \(round)"))
         try log.append(event("second of \(round)"))
         expected = texts + ["first of \(round)", "second of \(round)"]

@@ -22,7 +22,6 @@ public struct Cursor: ~Copyable {
   private var recordsEnd = 0
   /// The offset of the record at `record`.
   private var recordOffset: Offset = 0
-  private let filters: Bool
   /// The current frame's records, once ``copyNext(_:)`` has copied them.
   private var frameCopy: [UInt8]?
   private var currentSession: Session?
@@ -37,7 +36,6 @@ public struct Cursor: ~Copyable {
     offset = range.lowerBound
     end = range.upperBound
     isBounded = query.offsets.map { $0.upperBound != .max } ?? false
-    filters = !query.includesControlEvents || query.times != nil
     reader = FrameReader.empty
   }
 
@@ -79,7 +77,7 @@ public struct Cursor: ~Copyable {
           offset = end
           return nil
         }
-        if filters && (isControl || query.times != nil) && isHidden(start, length) { continue }
+        if (isControl || query.times != nil) && isHidden(start, length) { continue }
         return EventView(record: reader.payload.slice(start, length), offset: at)
       }
       guard try nextFrame() else { return nil }
@@ -275,7 +273,7 @@ public struct Cursor: ~Copyable {
           return events
         }
         if bytes[start + 4] != 1 || query.times != nil {
-          if isHidden(start, length) && filters { continue }
+          if isHidden(start, length) { continue }
         }
         events.append(Event(bytes: bytes, position: start, length: length, offset: at, session: currentSession))
       }

@@ -53,14 +53,22 @@ extension LogCore {
   }
 
   private func scanTable(_ name: SegmentName, _ access: SegmentAccess, end: Offset) throws(LogError) -> IDTable {
+    let first = try scanOnce(name, access, end: end)
+    // The table is kept for long: what may have been one bad read is looked at again.
+    return first.isWhole ? first.table : try scanOnce(name, access, end: end).table
+  }
+
+  private func scanOnce(_ name: SegmentName, _ access: SegmentAccess, end: Offset) throws(LogError) -> (table: IDTable, isWhole: Bool) {
     var limit = access.limit
     if limit == nil { limit = try access.file.byteCount() }
     var table = IDTable()
+    var isWhole = true
     var next = name.base
     var reader = FrameReader(access.file, seed: access.seed, limit: limit ?? 0)
     while next < end {
       guard case .frame(let frame, let at) = try reader.next(), reader.decode() else {
         // Damage hides ids as it hides events; both are reported by reading.
+        isWhole = false
         guard let behind = try reader.search(from: reader.position + 8), behind.header.base >= next else { break }
         reader.seek(to: behind.at)
         next = behind.header.base
@@ -73,6 +81,6 @@ extension LogCore {
       }
       next = max(next, frame.end)
     }
-    return table
+    return (table, isWhole && next >= end)
   }
 }

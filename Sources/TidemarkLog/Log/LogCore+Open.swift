@@ -91,7 +91,11 @@ extension LogCore {
     let program = options.program.isEmpty ? describeProcess() : "\(options.program), \(describeProcess())"
     let taken = try files.lock(directory.lock, holder: program)
     do throws(LogError) {
-      let analysis = try Analysis(directory, files, durableFloor: options.durableFloor)
+      var analysis = try Analysis(directory, files, durableFloor: options.durableFloor)
+      // One bad read must not cut anything off or give it up: what looks like loss is looked at again.
+      if analysis.corruption != nil || analysis.findings.contains(where: { $0.kind == .tornTail }) {
+        analysis = try Analysis(directory, files, durableFloor: options.durableFloor)
+      }
       try check(analysis)
       fileLock = taken
       directoryStatus = status

@@ -136,9 +136,9 @@ struct Analysis {
     if takeIdentityFromSegments { try adoptIdentity(candidates) }
     candidates.removeAll { candidate in
       if let logID = candidate.logID, logID != identity.logID {
-        findings.append(Finding(.foreignSegment, file: candidate.path, position: 32, "it belongs to log \(logID.hexadecimal)"))
+        findings.append(Finding(.foreignSegment, file: candidate.path, position: 0, "it belongs to log \(logID.hexadecimal)"))
       } else if let otherName = candidate.otherName {
-        findings.append(Finding(.foreignSegment, file: candidate.path, position: 64, otherName))
+        findings.append(Finding(.foreignSegment, file: candidate.path, position: 0, otherName))
       } else {
         return false
       }
@@ -244,7 +244,8 @@ extension Analysis {
       let file = try files.open(directory.segment(candidate.name.text), .read)
       defer { file.close() }
       let known = max(durableFloor, trimFloor)
-      // Segments get their name only when header and first frames are synced; so a file with frames behind a bad header is damaged, not torn.
+      // Segments get their name only when header and first frames are synced; so a file with frames behind a bad header is damaged, not
+      // torn.
       if candidate.header == nil, known <= candidate.name.base, try candidate.holdsNothing(directory, files) {
         leave(candidate, "a crash while rolling: \(candidate.trouble ?? "")")
         continue
@@ -324,14 +325,14 @@ extension Analysis {
       }
       let pin = following?.pin
       var end = candidate.footer?.end ?? following?.base ?? candidate.name.base
+      if candidate.footer == nil, let trouble = candidate.trouble, candidate.name.form == .sealed {
+        end = try rebuild(candidate, trouble, following?.base)
+      }
       if let header = candidate.header, candidate.footer == nil, let pin, pin.segmentID != candidate.name.segmentID {
         // Nobody says where it ends: its own frames do.
         let file = try files.open(directory.segment(candidate.name.text), .read)
         defer { file.close() }
         end = try min(end, SegmentScan(file, header, name: candidate.path).summary.end)
-      }
-      if candidate.footer == nil, let trouble = candidate.trouble, candidate.name.form == .sealed {
-        end = try rebuild(candidate, trouble, following?.base)
       }
       if let footer = candidate.footer, let pin, pin.segmentID == candidate.name.segmentID,
         pin.end != footer.end || pin.count != footer.end - footer.base || pin.digest != footer.digest
@@ -370,7 +371,13 @@ extension Analysis {
 
   /// A sealed segment without a sound footer: its end comes from what follows, and the footer is made again from the frames.
   private mutating func rebuild(_ candidate: Candidate, _ trouble: String, _ following: Offset?) throws(LogError) -> Offset {
-    let end = following ?? candidate.name.base
+    var end = following ?? candidate.name.base
+    if following == nil, let header = candidate.header {
+      // Nothing names its end: the frames do.
+      let file = try files.open(directory.segment(candidate.name.text), .read)
+      defer { file.close() }
+      end = try SegmentScan(file, header, name: candidate.path).summary.end
+    }
     findings.append(
       Finding(
         .damagedIndex, file: candidate.path, position: candidate.byteCount - min(candidate.byteCount, UInt64(Footer.byteCount)), trouble))

@@ -13,7 +13,8 @@ struct Doubles {
     self.candidates = candidates
     self.directory = directory
     self.files = files
-    for group in Dictionary(grouping: candidates, by: \.name.base).values.sorted(by: { $0[0].name.base < $1[0].name.base }) where group.count > 1 {
+    for group in Dictionary(grouping: candidates, by: \.name.base).values.sorted(by: { $0[0].name.base < $1[0].name.base })
+    where group.count > 1 {
       var group = group
       dropTwins(&group)
       try dropReplaced(&group)
@@ -44,12 +45,15 @@ struct Doubles {
   /// An interrupted recovery, or a failed first commit: one names another as replaced.
   private mutating func dropReplaced(_ group: inout [Analysis.Candidate]) throws(LogError) {
     for candidate in group {
-      guard let id = candidate.header?.replaces, id != .zero, let old = group.first(where: { $0.name.segmentID == id }) else { continue }
+      guard let id = try header(candidate)?.replaces, id != .zero, let old = group.first(where: { $0.name.segmentID == id }) else {
+        continue
+      }
       leave(try counts(candidate, insteadOf: old) ? old : candidate, "an interrupted recovery", &group)
     }
   }
 
-  /// A segment gets its name when it is whole, so one that replaces another counts. Only where the disk has lost part of it, and the other one still reaches further, does the other count.
+  /// A segment gets its name when it is whole, so one that replaces another counts. Only where the disk has lost part of it, and the other
+  /// one still reaches further, does the other count.
   ///
   /// How far they reach says nothing where both are whole: a commit that failed may lie whole in the old one, and must not come back.
   private func counts(_ new: Analysis.Candidate, insteadOf old: Analysis.Candidate) throws(LogError) -> Bool {
@@ -74,7 +78,9 @@ struct Doubles {
   /// One that holds nothing is what a roll leaves that failed or was cut, and was done again.
   private mutating func dropEmpty(_ group: inout [Analysis.Candidate]) throws(LogError) {
     for candidate in group where group.count > 1 && candidate.name.form == .open {
-      if try candidate.holdsNothing(directory, files) { leave(candidate, candidate.trouble ?? "it holds nothing, and another segment begins at its offset", &group) }
+      if try candidate.holdsNothing(directory, files) {
+        leave(candidate, candidate.trouble ?? "it holds nothing, and another segment begins at its offset", &group)
+      }
     }
   }
 
@@ -84,6 +90,17 @@ struct Doubles {
     for candidate in group where candidate.name != first.name {
       findings.append(Finding(.doubledSegment, file: candidate.path, "another segment begins at offset \(candidate.name.base) too"))
       candidates.removeAll { $0.name == candidate.name }
+    }
+  }
+
+  /// A sealed segment with a sound footer has it too, but it was not read yet.
+  private func header(_ candidate: Analysis.Candidate) throws(LogError) -> SegmentHeader? {
+    if candidate.header != nil || candidate.footer == nil { return candidate.header }
+    let file = try files.open(directory.segment(candidate.name.text), .read)
+    defer { file.close() }
+    do throws(LogError) { return try Sealer.header(file) } catch {
+      guard error.code == .corrupt else { throw error }
+      return nil
     }
   }
 

@@ -100,7 +100,7 @@ final class FaultRun {
 
   /// From the first operation on that met a lie, nothing that came to be durable in it or later is certain.
   private func noteDoubt(_ durable: UInt64?) {
-    guard fault.cost == .anything, doubt == nil, driver.disk.faultCount > 0 else { return }
+    guard fault.cost != .nothing, doubt == nil, driver.disk.faultCount > 0 else { return }
     doubt = durable ?? 0
     driver.note("the fault struck: from \(doubt ?? 0) on nothing is certain")
     applyDoubt()

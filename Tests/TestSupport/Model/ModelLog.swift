@@ -90,8 +90,8 @@ package struct ModelLog: Sendable {
   /// The append returned. Throws if the offset was given before or lies below what is there already (I5).
   package mutating func acknowledge(_ batch: BatchID, at offset: UInt64, _ durability: Durability) throws(Violation) {
     if offset < size { throw Violation(.i5, "offset \(offset) was given though the size was \(size)") }
-    // A failed append can't come back once a later one is acknowledged (I6).
-    for index in firstUnsettled..<batch.index where batches[index].state == .unknown { batches[index].state = .absent }
+    // A failed append can't come back once a later one is acknowledged (I6); one that is only in memory proves nothing.
+    if durability > .buffered { giveUpUnknown(before: batch.index) }
     batches[batch.index].state = .acknowledged
     batches[batch.index].offset = offset
     batches[batch.index].durability = durability
@@ -117,8 +117,13 @@ package struct ModelLog: Sendable {
     }
   }
 
+  private mutating func giveUpUnknown(before end: Int) {
+    for index in firstUnsettled..<max(firstUnsettled, end) where batches[index].state == .unknown { batches[index].state = .absent }
+  }
+
   /// A sync, a roll or a close returned: all acknowledged events are durable.
   package mutating func markSynced() {
+    if let last = batches.lastIndex(where: { $0.state == .acknowledged }) { giveUpUnknown(before: last) }
     for index in firstUnsettled..<batches.count where batches[index].state == .acknowledged { batches[index].durability = .synced }
     while firstUnsettled < batches.count, batches[firstUnsettled].state != .unknown { firstUnsettled += 1 }
   }

@@ -3,6 +3,7 @@
 from .bases import settle_bases
 from .identity import check_directory, identity_from_segments, read_identity
 from .page import FOOTER_SIZE
+from .page import PAGE_SIZE as HEADER_SIZE
 from .report import Finding
 from .segment import NAME, Segment, find_end, open_steps, recorded_durable, settle_newest, settle_pinned, settle_sealed
 from .walk import Hole
@@ -76,6 +77,8 @@ class Analysis:
     """Step 5: a newest segment with a torn header is left over from a crash unless something durable was in it."""
     while self.segments and not self.segments[-1].sealed and self.segments[-1].header is None:
       newest, older = self.segments[-1], self.segments[:-1]
+      if any(newest.read()[HEADER_SIZE:]):
+        return
       recorded = max([recorded_durable(self.steps(newest))] + [segment.end or segment.base for segment in older])
       if max(recorded, max([segment.floor() for segment in older] or [0])) > newest.base:
         return
@@ -89,7 +92,8 @@ class Analysis:
     floor = 0
     for number, segment in enumerate(self.segments):
       floor = max(floor, segment.floor())
-      if segment.header is None:
+      is_newest = number + 1 == len(self.segments)
+      if segment.header is None and (segment.sealed or not is_newest):
         continue
       if segment.sealed and segment.footer is None:
         floor = max(floor, settle_sealed(segment, self.seed(segment)).floors())
@@ -179,10 +183,19 @@ class Analysis:
   def settle_end(self):
     """Step 5: the newest segment. Returns the end of the log."""
     if not self.segments:
+      if not any(finding.kind == "leftover" and finding.file.endswith(".open") for finding in self.findings):
+        self.add("missing-newest", "segments", None, 0, 0, "no segment is there")
       return 0
     newest = self.segments[-1]
-    if newest.sealed:
+    torn = any(finding.kind == "leftover" and finding.file.endswith(".open") for finding in self.findings)
+    if newest.sealed and not torn:
       self.add("missing-newest", "segments", None, newest.end, newest.end, "the newest segment is sealed: its successor is missing")
+    if newest.header is None and not newest.sealed:
+      settled = settle_newest(newest, self.newest_steps, self.durable)
+      newest.end = settled.end
+      self.check_header(newest)
+      self.findings += settled.findings
+      return newest.end
     if newest.header is None and newest.footer is None:
       newest.end = max(newest.base, self.durable)
     if not self.check_header(newest) or newest.sealed:

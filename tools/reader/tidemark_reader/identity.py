@@ -41,10 +41,10 @@ def read_identity(log_path):
 
 
 def identity_from_segments(segments):
-  """The log id that most segments have, oldest first where two are equal, with the epoch of the newest of them."""
+  """The log id that most segments have, oldest first where two are equal, with the epoch of the newest of them. Raises `NotALog` if none tells."""
   parts = [part for segment in segments for part in (segment.header or segment.footer,) if part]
   if not parts:
-    return Identity(None, None)
+    raise NotALog("the log has lost its identity, and no segment tells it")
   log_id = collections.Counter(part.log_id for part in parts).most_common(1)[0][0]
   return Identity(log_id, [part.epoch for part in parts if part.log_id == log_id][-1])
 
