@@ -39,7 +39,11 @@ import TidemarkLog
 
   // swift-format-ignore
   static func make(_ name: String) throws -> DiskImage {
-    let fixture = try Fixture({ $0.zerosAheadByteCount = 256; $0.program = "vectors"; $0.compression = name == "stored-raw" ? .none : .high })
+    let fixture = try Fixture({
+      $0.zerosAheadByteCount = 256
+      $0.program = "vectors"
+      $0.compression = name == "stored-raw" ? .none : .high
+    })
     let log = fixture.log
     func fill(_ range: Range<Int>) throws { for number in range { try log.append(event("måling \(number)", id: id(UInt64(number)))) } }
     switch name {
