@@ -23,7 +23,7 @@ func measureDevice(_ bench: Bench) throws -> [Measurement] {
   var growing = try BaselineFile(growing: bench.fresh("device-growing"))
   defer { growing.close() }
   let events = makeEvents(1000)
-  let count = bench.scaled(2000, quick: 600)
+  let count = bench.scaled(2000, quick: 1500)
   var bytes: [Double] = [], flushes: [Double] = [], growingBytes: [Double] = [], growingFlushes: [Double] = []
   for round in -1..<bench.rounds {
     try check(baseline_sync_file_system(bench.directory), "syncing")

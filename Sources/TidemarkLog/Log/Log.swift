@@ -79,7 +79,7 @@ public final class Log: Sendable {
   /// What opening found and did.
   public var recoveryReport: RecoveryReport { core.lock.withLock { core.report } }
   /// The offset of the next event. In a log opened for reading, as far as was looked: see ``refresh()``.
-  public var size: Offset { core.lock.withLock { core.published } }
+  public var size: Offset { core.lock.withLock { core.size } }
   /// All events below it survive a power cut.
   public var durable: Offset { core.lock.withLock { core.durable } }
   /// The first offset that is kept.
@@ -118,7 +118,8 @@ public final class Log: Sendable {
   ///   - kind: ``EventKind/receipt``, ``EventKind/keyRotation``, ``EventKind/erasure``, or 16 to 255.
   ///   - data: opaque to the engine.
   ///
-  /// Throws ``LogError/Code/invalidEvent`` for other kinds, ``LogError/Code/tooLarge``.
+  /// Throws ``LogError/Code/invalidEvent`` for other kinds, ``LogError/Code/tooLarge`` for a record above
+  /// ``LogOptions/maximumEventByteCount`` and when more than 16 MiB would wait.
   ///
   /// ```swift
   /// try log.stage(control: .receipt, data: receipt)

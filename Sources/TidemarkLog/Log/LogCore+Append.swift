@@ -4,19 +4,22 @@ public struct Appended: Sendable, Equatable {
   public fileprivate(set) var offset: Offset
   /// The caller's id, or the one that the engine made.
   public let id: EventID
-  /// Whether the log had the event already: same id, same content. `offset` is then that of the first time.
-  public let isDuplicate: Bool
+  /// Whether the log, or the batch before it, had the event already: same id, same content. `offset` is then that of the first time.
+  public fileprivate(set) var isDuplicate: Bool
 }
 
 extension LogCore {
   /// A batch that was taken in, with offsets still counted from the beginning of its frame.
   struct Admitted {
     var answers: [Appended]
+    /// Answers that repeat another one of the batch.
+    var repeats: [Int]
     var ticket: CommitTicket
 
     /// The final answers, once the frame's base offset is known.
     consuming func answers(base: Offset) -> [Appended] {
       for index in answers.indices where !answers[index].isDuplicate { answers[index].offset += base }
+      for index in repeats { answers[index].isDuplicate = true }
       return answers
     }
   }
@@ -28,7 +31,7 @@ extension LogCore {
     case gathered(Admitted)
     /// Acknowledged in memory.
     case buffered([Appended])
-    /// An id of it belongs to an event that is being committed: ask again when that has ended.
+    /// An id of it belongs to an event that is being committed, or the gathering frame is full: ask again when that has ended.
     case later(CommitTicket)
   }
 
@@ -37,23 +40,33 @@ extension LogCore {
   func admit(_ events: [NewEvent], expecting size: Offset?, _ level: Durability) throws(LogError) -> Admission {
     try checkWritable()
     let lengths = try lengths(of: events)
-    if let size, projectedUserEnd > size { throw unexpected(size) }
     let hasIDs = events.haveIDs
     var plan = Plan()
     if hasIDs {
       if let ticket = try plan.fill(events, self) { return .later(ticket) }
       if plan.newCount == 0 { return .answered(plan.answers) }
     }
-    let staysInMemory = level == .buffered && !turn.isTaken && gathering.isEmpty && remains == nil
+    // A batch that is there already is answered whatever size was expected: its first attempt may have made the log grow.
+    if let size, projectedUserEnd > size || size > projectedEnd { throw unexpected(size) }
+    let repeats = hasIDs ? plan.repeatsOfNew : []
+    let staysInMemory =
+      level == .buffered && !turn.isTaken && gathering.isEmpty && remains == nil
+      && unwritten.buffer.recordByteCount < Self.frameCapacity
+    if !staysInMemory, !gathering.isEmpty,
+      gathering.buffer.recordByteCount + lengths.reduce(0, +) > LogOptions.batchByteLimit
+    {
+      return .later(gathering.ticket)
+    }
     let reading = environment.clock.now()
     var answers: [Appended]
     if staysInMemory {
       answers = encode(events, lengths, plan, reading, level, into: &unwritten)
-      return .buffered(Admitted(answers: answers, ticket: unwritten.ticket).answers(base: published))
+      acknowledged = published + UInt64(unwritten.count)
+      return .buffered(Admitted(answers: answers, repeats: repeats, ticket: unwritten.ticket).answers(base: published))
     }
     answers = encode(events, lengths, plan, reading, level, into: &gathering)
     arrivals.set(UInt32(truncatingIfNeeded: gathering.callers), wake: false)
-    return .gathered(Admitted(answers: answers, ticket: gathering.ticket))
+    return .gathered(Admitted(answers: answers, repeats: repeats, ticket: gathering.ticket))
   }
 
   func checkWritable() throws(LogError) {
@@ -88,8 +101,16 @@ extension LogCore {
     return userEnd
   }
 
+  /// The size, if everything under way succeeds.
+  private var projectedEnd: Offset { published + UInt64(unwritten.count) + UInt64(inFlight.count) + UInt64(gathering.count) }
+
   private func unexpected(_ size: Offset) -> LogError {
-    LogError(
+    if size > projectedEnd {
+      return LogError(
+        .unexpectedSize, "the log is shorter than expected", offsets: projectedEnd..<size,
+        why: "size \(size) was expected, but the log ends at offset \(projectedEnd)", advice: "read what is there and decide again")
+    }
+    return LogError(
       .unexpectedSize, "the log has grown", offsets: size..<projectedUserEnd,
       why: "size \(size) was expected, but there are events up to \(projectedUserEnd)",
       advice: "read what is new and decide again")
@@ -109,6 +130,8 @@ extension LogCore {
     func isNew(_ index: Int) -> Bool { known[index] == nil && repeats[index] == nil }
     func offset(_ index: Int) -> Offset? { known[index] }
     func earlier(_ index: Int) -> Int? { repeats[index] }
+    /// Events that repeat a new one of the batch.
+    var repeatsOfNew: [Int] { repeats.filter { known[$0.value] == nil }.map(\.key) }
 
     /// Looks every id up. Returns the ticket to wait for if one is being committed.
     mutating func fill(_ events: [NewEvent], _ core: LogCore) throws(LogError) -> CommitTicket? {

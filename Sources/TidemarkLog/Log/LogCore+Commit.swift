@@ -254,6 +254,7 @@ extension LogCore {
       if case .failure(let error) = result {
         // It was acknowledged: it stays, and is written before anything else.
         unwritten = frame
+        inFlight = (0, 0, nil)
         if !gathering.isEmpty { finish(take(&gathering), .failure(error)) }
         return
       }
@@ -356,6 +357,7 @@ extension LogCore {
     let result = commit(&frame)
     if case .failure(let error) = result {
       unwritten = frame
+      inFlight = (0, 0, nil)
       throw error
     }
     finish(frame, result)

@@ -73,18 +73,22 @@ extension LogCore {
   func refresh() throws(LogError) {
     let (page, known) = lock.withLock { (live, published) }
     if let page, page.isOpen, page.published == known { return }
-    if let page, page.isOpen, isInNewest(page.published) {
-      lock.withLock {
-        published = max(published, page.published)
-        durable = max(durable, page.durable)
+    // Read before the directory is listed: whatever was published by then lies in the newest segment, if that is still the newest afterwards.
+    if let page, page.isOpen {
+      let (visible, safe) = (page.published, page.durable)
+      if isInNewest() {
+        lock.withLock {
+          published = max(published, visible)
+          durable = max(durable, min(safe, visible))
+        }
+        return
       }
-      return
     }
     try look(isFirst: false)
   }
 
   /// Whether the newest segment that we know is still the newest: then more of it became visible, nothing else.
-  private func isInNewest(_ end: Offset) -> Bool {
+  private func isInNewest() -> Bool {
     guard let name = lock.withLock({ newest?.name }), let names = try? files.list(directory.segments) else { return false }
     return !names.contains { text in
       SegmentName(text).map { $0.base > name.base || $0.form == .open && $0.base == name.base && $0 != name } ?? false

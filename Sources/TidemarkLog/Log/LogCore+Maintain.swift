@@ -29,6 +29,12 @@ extension LogCore {
     try resumeIfSuspended()
     try lock.withLock { () throws(LogError) in
       try checkWritable()
+      let waiting = staged.reduce(control.data.count) { $0 + $1.data.count + Record.fixedLength }
+      if waiting > Record.lengthLimit {
+        throw LogError(
+          .tooLarge, "too much is staged", why: "\(waiting) bytes would wait for the next append, the limit is \(Record.lengthLimit)",
+          advice: "append an event, which takes them along")
+      }
       staged.append(control)
     }
   }
@@ -36,6 +42,7 @@ extension LogCore {
   /// Removes whole segments below `floor`. Returns where the log begins afterwards.
   func trim(below floor: Offset) throws(LogError) -> Offset {
     try resumeIfSuspended()
+    try flushForReading()
     let newFloor = try lock.withLock { () throws(LogError) -> Offset? in
       try checkWritable()
       if floor > published {
@@ -83,6 +90,7 @@ extension LogCore {
       closed.removeAll { $0.end <= floor }
       let runs = idIndex.runs.filter { $0.first < floor }
       for run in runs { idIndex.remove(run) }
+      noteHoles()
       for segment in old {
         readers.forget(segment.name)
         openIDs.forget(segment.name)
@@ -180,7 +188,7 @@ extension LogCore {
   // MARK: Figures
 
   func statistics() throws(LogError) -> LogStatistics {
-    if !isWriter { try refresh() }
+    if isWriter { try? flushForReading() } else { try refresh() }
     let open = lock.withLock { closed.filter { $0.counts == nil } }
     for segment in open {
       // Left unsealed by an earlier process: counted once.
@@ -200,7 +208,7 @@ extension LogCore {
       try lock.withLock { newest?.name }.map { name throws(LogError) in try files.status(directory.segment(name.text))?.byteCount ?? 0 }
       ?? 0
     return lock.withLock {
-      var statistics = LogStatistics(first: firstOffset, size: published, durable: durable)
+      var statistics = LogStatistics(first: firstOffset, size: size, durable: durable)
       let counts = closed.compactMap(\.counts) + (newest.map { [$0.counts] } ?? [])
       for count in counts {
         statistics.userEventCount += count.user

@@ -22,6 +22,9 @@ extension LogCore {
   /// Below it nothing is kept: what was trimmed. An oldest part that is missing or damaged is a gap, not trimmed. With the lock held.
   var firstOffset: Offset { min(closed.first?.name.base ?? newest?.name.base ?? published, gaps.first?.lowerBound ?? .max) }
 
+  /// The offset of the next event, those included that are only in memory. With the lock held.
+  var size: Offset { max(published, acknowledged) }
+
   /// Finds where `offset` is stored. `offset` must be below ``published``.
   func place(for offset: Offset) throws(LogError) -> ReadPlace {
     var attempt = 0

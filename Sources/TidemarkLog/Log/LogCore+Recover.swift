@@ -75,19 +75,22 @@ extension LogCore {
       // One who rolled and died at once may have left a name that is not durable yet.
       if isFresh { try files.syncDirectory(directory.segments) }
       let file = try files.open(directory.segment(newest.name.text), .write)
+      var close: [UInt8]?
+      if scan.isClean {
+        var frame = [UInt8](repeating: 0, count: FrameHeader.byteCount)
+        _ = try file.read(frame.count, at: scan.endPosition - UInt64(frame.count), into: &frame, at: 0)
+        close = frame
+      }
+      // That a frame names the durable offset is known only of frames that this process has synced.
       let segment = ActiveSegment(
         header: newest.header, file: file, summary: scan.summary, checkpoints: scan.checkpoints, position: scan.endPosition,
-        fileLength: scan.fileLength,
-        recordedDurable: scan.recordedDurable, options: options)
+        fileLength: scan.fileLength, recordedDurable: isFresh ? scan.recordedDurable : 0, foundClose: close, options: options)
       use(segment, durableEnd: scan.summary.end)
       return
     }
     lock.withLock { report.wasClean = false }
-    let remains = Remains(name: newest.name, header: newest.header, scan: scan)
-    do throws(LogError) {
-      try preserve(remains)
-      try writeOutAgain(remains, extraGap: analysis.end)
-    } catch {
+    let remains = Remains(name: newest.name, header: newest.header, scan: scan, end: analysis.end)
+    do throws(LogError) { try writeOutAgain(remains) } catch {
       guard error.code == .diskFull else { throw error }
       // Reads work; what is not known to be durable waits until it can be written out.
       self.remains = remains
@@ -104,10 +107,11 @@ extension LogCore {
     }
   }
 
-  /// Writes what recovery keeps into a fresh segment. `extraGap`: where new events must start, if history is known to be longer than what
-  /// was found.
-  func writeOutAgain(_ remains: Remains, extraGap: Offset = 0) throws(LogError) {
+  /// Writes what recovery keeps into a fresh segment, once what it rejects is preserved.
+  func writeOutAgain(_ remains: Remains) throws(LogError) {
     let scan = remains.scan
+    try preserve(remains)
+    if remains.isDamaged { try preserveWhole(remains) }
     var header = remains.header
     header.segmentID = environment.randomID()
     header.replaces = remains.header.segmentID
@@ -117,30 +121,23 @@ extension LogCore {
     header.durability = options.durability
     var pieces = scan.pieces
     var end = scan.summary.end
-    if extraGap > end {
-      pieces.append(.gap(offsets: end..<extraGap, why: "known to have been durable, but gone"))
-      end = extraGap
+    if remains.end > end {
+      pieces.append(.gap(offsets: end..<remains.end, why: "known to have been durable, but gone"))
+      end = remains.end
     }
     let old = try files.open(directory.segment(remains.name.text), .read)
     defer { old.close() }
     let source = FreshSegment.Source(file: old, seed: remains.header.seed, pieces: pieces, end: end)
     var lost: [Finding] = []
     let segment = try fresh().make(header, from: source, lost: { lost.append($0) })
-    let isDamaged = scan.findings.contains { !$0.isHarmless && $0.kind != .gap } || !lost.isEmpty
-    if isDamaged {
-      // Its bytes are kept whole.
-      let kept = "\(directory.torn)/\(remains.name.text)"
-      try? files.rename(directory.segment(remains.name.text), to: kept)
-      try? files.syncDirectory(directory.torn)
-    } else {
-      try? files.remove(directory.segment(remains.name.text))
-    }
+    // What could be read a moment ago, and not any more, is kept for another try.
+    if !lost.isEmpty && !remains.isDamaged { try preserveWhole(remains) }
+    try? files.remove(directory.segment(remains.name.text))
     try files.syncDirectory(directory.segments)
     self.remains = nil
     lock.withLock {
       report.rewrittenEvents = scan.summary.end - scan.summary.base
       report.isDegraded = false
-      if isDamaged { report.preservedFiles.append("torn/\(remains.name.text)") }
       report.findings += lost
       findings += lost
       gaps += lost.compactMap(\.offsets)
@@ -170,6 +167,28 @@ extension LogCore {
       report.preservedBytes = UInt64(got)
       report.preservedFiles.append(name + ".bin")
     }
+  }
+
+  /// Keeps a copy of a damaged segment.
+  private func preserveWhole(_ remains: Remains) throws(LogError) {
+    let kept = "torn/\(remains.name.text)"
+    let path = "\(directory.path)/\(kept)"
+    if try files.status(path) != nil { try files.remove(path) }
+    let source = try files.open(directory.segment(remains.name.text), .read)
+    defer { source.close() }
+    let target = try files.open(path, .create)
+    defer { target.close() }
+    var buffer = [UInt8](repeating: 0, count: Int(min(remains.scan.fileLength, 256 << 10)))
+    var position: UInt64 = 0
+    while position < remains.scan.fileLength {
+      let got = try source.read(buffer.count, at: position, into: &buffer, at: 0)
+      guard got > 0 else { break }
+      try target.write(buffer.rawSpan.slice(0, got), at: position)
+      position += UInt64(got)
+    }
+    try target.sync()
+    try files.syncDirectory(directory.torn)
+    lock.withLock { report.preservedFiles.append(kept) }
   }
 
   private func writeWhole(_ bytes: RawSpan, to path: String) throws(LogError) {

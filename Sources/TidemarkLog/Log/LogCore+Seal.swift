@@ -97,7 +97,7 @@ extension LogCore {
   }
 
   /// With the lock held.
-  private func noteHoles() {
+  func noteHoles() {
     idIndex.hasHoles = closed.contains { $0.footer != nil && $0.end <= idIndex.end && !idIndex.covers($0.name.base) }
   }
 

@@ -32,6 +32,8 @@ final class LogCore: @unchecked Sendable {
   var newest: NewestSegment?
   /// Events below it are visible: acknowledged, or found at opening.
   var published: Offset = 0
+  /// The offset after the last event that was acknowledged in memory. Below ``published`` once it is written.
+  var acknowledged: Offset = 0
   var durable: Offset = 0
   var userEnd: Offset = 0
   var trimFloor: Offset = 0
@@ -174,6 +176,11 @@ struct Remains {
   var name: SegmentName
   var header: SegmentHeader
   var scan: SegmentScan
+  /// Where new events must start: beyond the scan's end if history is known to be longer than what was found.
+  var end: Offset
+
+  /// Whether part of it is lost: then its bytes are kept whole.
+  var isDamaged: Bool { scan.findings.contains { !$0.isHarmless && $0.kind != .gap } }
 }
 
 /// UUIDv7s that rise within one millisecond (RFC 9562, section 6.2, method 2).

@@ -80,6 +80,9 @@ public struct LogOptions: Sendable {
   /// The defaults.
   public init() {}
 
+  /// No batch, and no frame that batches of concurrent callers gather in, is longer.
+  static let batchByteLimit = 64 << 20
+
   func validated() throws(LogError) -> LogOptions {
     func bound(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws(LogError) {
       if !range.contains(value) {
@@ -91,7 +94,7 @@ public struct LogOptions: Sendable {
     try bound("segmentByteCount", segmentByteCount, 8192...(1 << 30))
     try bound("zerosAheadByteCount", zerosAheadByteCount, 0...(16 << 20))
     try bound("maximumEventByteCount", maximumEventByteCount, Record.fixedLength...Record.lengthLimit)
-    try bound("maximumBatchByteCount", maximumBatchByteCount, Record.fixedLength...(64 << 20))
+    try bound("maximumBatchByteCount", maximumBatchByteCount, Record.fixedLength...Self.batchByteLimit)
     try bound("syncIntervalMilliseconds", syncIntervalMilliseconds, 0...86_400_000)
     return self
   }

@@ -22,14 +22,17 @@ final class ActiveSegment: @unchecked Sendable {
   private(set) var recordedDurable: Offset
   /// A write or a sync failed, or a successor may be there that pins its end: never to be written again.
   private(set) var hasFailed = false
+  /// The close frame that ends what this process found, until it is written once more. If its sync failed it may be in the page cache
+  /// alone; lost later, it would be a hole before frames that were acknowledged.
+  private var foundClose: [UInt8]?
   private let zerosAhead: Int
   private let byteLimit: Int
 
   init(
     header: SegmentHeader, file: any File, summary: SegmentSummary, checkpoints: Checkpoints, position: UInt64, fileLength: UInt64,
-    recordedDurable: Offset,
-    options: LogOptions
+    recordedDurable: Offset, foundClose: [UInt8]? = nil, options: LogOptions
   ) {
+    self.foundClose = foundClose
     self.header = header
     name = SegmentName(base: header.base, segmentID: header.segmentID, form: .open)
     self.file = file
@@ -120,6 +123,10 @@ final class ActiveSegment: @unchecked Sendable {
   private func write(_ bytes: RawSpan, zerosAhead: Bool) throws(LogError) {
     let end = position + UInt64(bytes.byteCount)
     do throws(LogError) {
+      if let close = foundClose {
+        try file.write(close.rawSpan, at: position - UInt64(close.count))
+        foundClose = nil
+      }
       try file.write(bytes, at: position)
       if end > zeroedEnd && zerosAhead && bytes.byteCount <= self.zerosAhead { try writeZeros(from: end, frame: bytes.byteCount) }
     } catch {

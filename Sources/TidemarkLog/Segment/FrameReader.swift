@@ -59,6 +59,12 @@ struct FrameReader {
     payloadIsScratch = false
   }
 
+  /// Reads the file again from `position` on: a bad look may have been a bad read.
+  mutating func reread(from position: UInt64) {
+    windowCount = 0
+    seek(to: position)
+  }
+
   /// A file that is being appended to has grown.
   mutating func extend(limit: UInt64) {
     self.limit = max(self.limit, limit)

@@ -90,7 +90,7 @@ struct FreshSegment {
   ) throws(LogError) {
     reader.seek(to: from)
     while reader.position < to {
-      guard case .frame(let frame, let at) = try reader.next(), reader.decode() else {
+      guard let (frame, at) = try next(&reader) else {
         guard let next = try reader.search(from: reader.position + 8), next.at < to, next.header.base >= written.summary.end else { return }
         let range = written.summary.end..<next.header.base
         lost(
@@ -118,6 +118,15 @@ struct FreshSegment {
       case nil: try output.append(frame, stored: reader.payload)
       }
     }
+  }
+
+  /// The next frame, decoded; nil if it can't be read. What looks bad is read twice: nothing may get lost by one bad read.
+  private func next(_ reader: inout FrameReader) throws(LogError) -> (frame: FrameHeader, at: UInt64)? {
+    let start = reader.position
+    if case .frame(let frame, let at) = try reader.next(), reader.decode() { return (frame, at) }
+    reader.reread(from: start)
+    if case .frame(let frame, let at) = try reader.next(), reader.decode() { return (frame, at) }
+    return nil
   }
 
   private func gap(_ offsets: Range<Offset>, _ why: String, _ header: SegmentHeader, _ output: inout FrameOutput, _ written: inout Written)

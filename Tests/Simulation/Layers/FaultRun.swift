@@ -35,6 +35,8 @@ final class FaultRun {
       if random.isOneIn(2) { try goOn() }
       piece.states += 1
       try follow(&piece)
+    } catch is EndOfScene {
+      piece.states += 1
     } catch {
       if let last { piece.trace? += last.description() } else { piece.trace? += driver.disk.image.description() }
       throw error
@@ -85,7 +87,13 @@ final class FaultRun {
 
   private func work(_ operation: Operation) throws {
     let durable = driver.log?.durable ?? 0
-    let error = try driver.perform(operation)
+    let struck = driver.disk.faultCount
+    let error: LogError?
+    do { error = try driver.perform(operation) } catch let violation as Violation {
+      // What the event was to be compared with is lost in this moment.
+      guard fault.cost == .anything, driver.disk.faultCount > struck, operation.comparesEvents else { throw violation }
+      throw EndOfScene()
+    }
     noteDoubt(durable)
     guard let error else { return }
     try judge(error, "\(operation)")
@@ -162,11 +170,25 @@ final class FaultRun {
       let next = Driver(SimulatedDisk(image), driver.history, driver.options, seed: seed &+ UInt64(piece.states))
       next.tolerance = driver.tolerance
       do { try next.open() } catch { throw Violation(.operation, "the log does not open after a fault and a crash: \(error)") }
+      driver.note(next.log.map { "\($0.recoveryReport)" } ?? "")
       try next.checkAndSettle(after: crash)
       if let error = try next.perform(.append(byteCount: 30)) {
         throw Violation(.operation, "no append after a fault and a crash: \(error)")
       }
       try next.check(after: .none)
+    }
+  }
+}
+
+/// Nothing can be said of what comes after.
+private struct EndOfScene: Error {}
+
+extension Operation {
+  /// Whether its answer depends on an event that was appended before.
+  fileprivate var comparesEvents: Bool {
+    switch self {
+    case .duplicate, .conflict, .retry: true
+    default: false
     }
   }
 }

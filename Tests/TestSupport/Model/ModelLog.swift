@@ -38,6 +38,8 @@ package struct ModelLog: Sendable {
     var durability = Durability.buffered
     /// Of its first event, once acknowledged.
     var offset: UInt64 = 0
+    /// It lay in a gap when the log was read last, or may be gone: not one to ask for.
+    var isHidden = false
 
     var offsets: Range<UInt64> { offset..<offset + UInt64(count) }
   }
@@ -142,7 +144,7 @@ package struct ModelLog: Sendable {
   /// The event that was acknowledged `back` events before the last one and is still kept; only those with an id of their own.
   package func acknowledgedEvent(back: Int) -> TestEvent? {
     var left = back
-    for batch in batches.reversed() where batch.state == .acknowledged && batch.offset >= floors.upperBound {
+    for batch in batches.reversed() where batch.state == .acknowledged && !batch.isHidden && batch.offset >= floors.upperBound {
       for number in (batch.firstNumber..<batch.firstNumber + batch.count).reversed() {
         let event = TestEvent(number: UInt64(number), dataByteCount: Int(byteCounts[number]))
         guard event.hasOwnID else { continue }
@@ -157,7 +159,7 @@ package struct ModelLog: Sendable {
   /// trimmed. If ``isAcknowledged(_:)`` says that it was found after a restart, a retry must be answered as a duplicate; else it is to be
   /// resubmitted.
   package func retryableBatch() -> BatchID? {
-    guard let lastUnknown, batches[lastUnknown.index].state != .superseded else { return nil }
+    guard let lastUnknown, batches[lastUnknown.index].state != .superseded, !batches[lastUnknown.index].isHidden else { return nil }
     if isAcknowledged(lastUnknown) && batches[lastUnknown.index].offset < floors.upperBound { return nil }
     return events(of: lastUnknown).allSatisfy { $0.hasOwnID } ? lastUnknown : nil
   }
@@ -173,6 +175,7 @@ package struct ModelLog: Sendable {
   package mutating func doubt(from offset: UInt64, first: UInt64) {
     for index in batches.indices where batches[index].state == .acknowledged && batches[index].offsets.upperBound > offset {
       batches[index].durability = .buffered
+      batches[index].isHidden = true
     }
     floors = min(first, floors.lowerBound)...floors.upperBound
   }
@@ -184,6 +187,7 @@ package struct ModelLog: Sendable {
   package mutating func settle(_ read: ReadBack) {
     let scan = Scan(self, read)
     for index in batches.indices where batches[index].state != .superseded {
+      batches[index].isHidden = Int(scan.counts[index]) < batches[index].count
       if scan.counts[index] > 0 {
         batches[index].state = .acknowledged
         batches[index].durability = .synced
