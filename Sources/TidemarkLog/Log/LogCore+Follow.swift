@@ -73,7 +73,7 @@ extension LogCore {
   func refresh() throws(LogError) {
     let (page, known) = lock.withLock { (live, published) }
     if let page, page.isOpen, page.published == known { return }
-    // Read before the directory is listed: whatever was published by then lies in the newest segment, if that is still the newest afterwards.
+    // Read before the directory is listed: what was published by then lies in the newest segment, if that is still the newest afterwards.
     if let page, page.isOpen {
       let (visible, safe) = (page.published, page.durable)
       if isInNewest() {
