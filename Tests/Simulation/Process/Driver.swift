@@ -252,7 +252,8 @@ extension LogError {
 }
 
 extension Finding {
-  /// What may be lost with a tail that was cut away, and is said to have been acknowledged perhaps; or with a newest segment without a header.
+  /// What may be lost with a tail that was cut away, and is said to have been acknowledged perhaps; or with a newest segment without a
+  /// header.
   fileprivate var possibleLoss: Range<UInt64>? {
     if kind == .tornTail { return offsets.map { $0.lowerBound..<UInt64.max } }
     guard kind == .leftover, message.hasPrefix("a crash while rolling"), let name = file?.split(separator: "/").last else { return nil }
