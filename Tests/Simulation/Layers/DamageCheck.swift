@@ -28,7 +28,9 @@ struct DamageCheck {
       if !verdict.isSeen, expectation.mustBeSeen {
         guard expectation.mayRollBack else { throw Violation(.i11, "verify does not see it") }
         piece.counts["rollbacks", default: 0] += 1
-        if try !verdict(durableFloor: specimen.clean.size).isSeen { throw Violation(.i11, "verify does not see it though it knows the size") }
+        if try !verdict(durableFloor: specimen.clean.size).isSeen {
+          throw Violation(.i11, "verify does not see it though it knows the size")
+        }
       }
       try refuse(verdict)
       try read(verdict)
@@ -122,7 +124,9 @@ struct DamageCheck {
     let served = try Served(log)
     try compare(served, log.recoveryReport, "a quarantined log")
     let appended = try log.append(TestEvent(number: 1 << 30, dataByteCount: 33).newEvent())
-    if specimen.durable < .max || !expectation.mayRollBack, appended.offset < min(specimen.durable, specimen.clean.size), !expectation.mayRollBack {
+    if specimen.durable < .max || !expectation.mayRollBack, appended.offset < min(specimen.durable, specimen.clean.size),
+      !expectation.mayRollBack
+    {
       throw Violation(.i5, "offset \(appended.offset) is given again")
     }
     // And the next opening says the same.
@@ -143,7 +147,8 @@ struct DamageCheck {
     for offset in served.lost(of: specimen.clean) {
       if !expectation.mayLose.contains(offset) { throw Violation(.i11, "\(what) does not serve event \(offset), which was not touched") }
       let isTail = offset >= specimen.durable || expectation.mayRollBack
-      let isReported = served.gaps.contains { $0.contains(offset) } || (isTail && offset >= served.size)
+      let isReported =
+        served.gaps.contains { $0.contains(offset) } || (isTail && offset >= served.size)
         || (offset >= served.size && isTail)
       if !isReported { throw Violation(.i11, "\(what) does not serve event \(offset), without a word: \(report)") }
     }

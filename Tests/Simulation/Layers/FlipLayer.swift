@@ -90,7 +90,9 @@ struct FlipLayer: Layer {
       piece.note("\(subject.path): bit \(bit) of byte \(byte) turned over, of \(subject.byteCount) bytes")
       try image.flipBit(byte * 8 + bit, of: subject.path)
       // Only the frame that the bit is in.
-      if let frame = subject.frames.last(where: { $0.position <= byte }), subject.path.hasSuffix(".open") { expectation.mayLose = frame.offsets }
+      if let frame = subject.frames.last(where: { $0.position <= byte }), subject.path.hasSuffix(".open") {
+        expectation.mayLose = frame.offsets
+      }
       if byte >= subject.end {
         piece.counts["abandoned_bytes", default: 0] += 1
         expectation = Expectation(mayLose: 0..<0, mustBeSeen: false)

@@ -29,13 +29,18 @@ struct SegmentDamage: CustomStringConvertible {
       damages.append(SegmentDamage(kind: .replace(index), expectation: lost, description: "\(subject.path) replaced by another log's"))
       damages.append(SegmentDamage(kind: .rename(index), expectation: lost, description: "\(subject.path) renamed to a higher base"))
       damages.append(
-        SegmentDamage(kind: .double(index), expectation: Expectation(mayLose: 0..<0), description: "\(subject.path) doubled under another id"))
+        SegmentDamage(
+          kind: .double(index), expectation: Expectation(mayLose: 0..<0), description: "\(subject.path) doubled under another id"))
       for other in subjects.indices where other > index {
-        let both = min(subject.offsets.lowerBound, subjects[other].offsets.lowerBound)..<max(subject.offsets.upperBound, subjects[other].offsets.upperBound)
+        let both =
+          min(
+            subject.offsets.lowerBound, subjects[other].offsets.lowerBound)..<max(
+            subject.offsets.upperBound, subjects[other].offsets.upperBound)
         var expectation = Expectation(mayLose: both)
         expectation.mayRollBack = subjects[other].isNewest
         damages.append(
-          SegmentDamage(kind: .swap(index, other), expectation: expectation, description: "\(subject.path) and \(subjects[other].path) swapped"))
+          SegmentDamage(
+            kind: .swap(index, other), expectation: expectation, description: "\(subject.path) and \(subjects[other].path) swapped"))
       }
     }
     return damages
@@ -49,7 +54,8 @@ struct SegmentDamage: CustomStringConvertible {
       let (first, second) = (image.contents(of: paths[index]) ?? [], image.contents(of: paths[other]) ?? [])
       try image.setContents(of: paths[index], to: second)
       try image.setContents(of: paths[other], to: first)
-    case .double(let index): try image.setContents(of: renamed(paths[index], base: nil, id: 0x0D0B1E), to: image.contents(of: paths[index]) ?? [])
+    case .double(let index):
+      try image.setContents(of: renamed(paths[index], base: nil, id: 0x0D0B1E), to: image.contents(of: paths[index]) ?? [])
     case .rename(let index):
       let bytes = image.contents(of: paths[index]) ?? []
       try image.delete(paths[index])

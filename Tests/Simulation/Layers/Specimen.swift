@@ -45,7 +45,9 @@ struct Specimen: Sendable {
     let driver = Driver(SimulatedDisk(), History(), Self.options(.refuse), seed: random.next())
     func run(_ operations: [Operation]) throws {
       for operation in operations {
-        if let error = try driver.perform(operation) { throw Violation(.operation, "\(operation) failed though nothing was wrong: \(error)") }
+        if let error = try driver.perform(operation) {
+          throw Violation(.operation, "\(operation) failed though nothing was wrong: \(error)")
+        }
       }
     }
     func some() -> Operation { .append(byteCount: random.number(in: 0...60)) }
@@ -90,7 +92,8 @@ struct Specimen: Sendable {
       if let index = segments.firstIndex(of: path) {
         let name = path.dropFirst(Driver.path.count + "/segments/".count)
         let base = UInt64(name.prefix(20)) ?? 0
-        let next = index + 1 < segments.count ? UInt64(segments[index + 1].dropFirst(Driver.path.count + "/segments/".count).prefix(20)) : nil
+        let next =
+          index + 1 < segments.count ? UInt64(segments[index + 1].dropFirst(Driver.path.count + "/segments/".count).prefix(20)) : nil
         subject.offsets = base..<(next ?? clean.size)
         try SegmentDump.describe(path, disk) { entry in
           guard entry.kind == "events", let base = entry.number("base"), let count = entry.number("count") else { return }

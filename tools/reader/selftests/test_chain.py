@@ -105,7 +105,7 @@ class Chain(LogTest):
     torn = {SEALED: files[SEALED], NEXT: files[NEXT][:3000]}
     self.assertEqual(self.found(torn), ([("leftover", None, None)], 6))
     lost = open_segment(C, 7, [1, 1], durable=8, predecessor=s.pin(B, 6, 7, numbered(6, 1)))
-    self.assertEqual(self.found({**files, s.name(7, C): b"X" + lost[1:]}), ([("damaged-header", 7, 8)], 7))
+    self.assertEqual(self.found({**files, s.name(7, C): b"X" + lost[1:]}), ([("damaged-header", 7, 9)], 7))
     trimmed = open_segment(C, 7, [1], predecessor=s.pin(B, 6, 7, numbered(6, 1)), floor=6)
     expected = ([("leftover", None, None)], 2)
     self.assertEqual(self.found({**files, s.name(7, C): trimmed}), expected)
