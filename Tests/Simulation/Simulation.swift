@@ -20,18 +20,19 @@ struct Simulation {
   }
 
   /// All layers, with the number of states that `--ci` gives each.
-  private func layers() -> [(layer: any Layer, states: Int)] {
-    [
+  private func layers() throws -> [(layer: any Layer, states: Int)] {
+    try [
       (CutLayer(seed: settings.seed), 300_000),
       (ExhaustiveLayer(length: settings.length), .max),
       (FaultLayer(seed: settings.seed), 400_000),
+      (FlipLayer(seed: settings.seed, isThorough: !settings.isCI), .max),
     ]
   }
 
   /// True if nothing was broken.
   private func run() async throws -> Bool {
     var isWhole = true
-    let chosen = layers().filter { settings.layer == nil || type(of: $0.layer).name == settings.layer }
+    let chosen = try layers().filter { settings.layer == nil || type(of: $0.layer).name == settings.layer }
     if chosen.isEmpty { throw Settings.Problem(text: "there is no layer \(settings.layer ?? "")") }
     for (layer, states) in chosen {
       let bounds = LayerRun.Bounds(states: settings.states ?? (settings.seconds == nil ? states : nil), seconds: settings.seconds)

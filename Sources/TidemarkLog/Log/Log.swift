@@ -99,16 +99,17 @@ public final class Log: Sendable {
   /// Makes everything acknowledged so far durable. Throws ``LogError/Code/outcomeUnknown`` if the disk refuses; nothing acknowledged is
   /// forgotten, the next append writes it again.
   public func sync() throws {
-    try core.resumeIfSuspended()
-    try core.sync()
+    try core.withTurn { () throws(LogError) in
+      try core.checkWriter()
+      try core.flush()
+    }
   }
 
   /// Makes sure that a frame on the disk names the durable offset, and returns it. Call it before an offset leaves the device. Throws as
   /// ``sync()`` does.
   @discardableResult
   public func recordDurable() throws -> Offset {
-    try core.resumeIfSuspended()
-    return try core.recordDurable()
+    try core.recordDurable()
   }
 
   /// Keeps an opaque control record for the next commit, where it stands before the caller's events. Alone it causes no commit and no sync;
@@ -128,7 +129,6 @@ public final class Log: Sendable {
 
   /// Begins a new segment, unless the newest is empty. Throws errors of the file system.
   public func roll() throws {
-    try core.resumeIfSuspended()
     try core.roll()
   }
 

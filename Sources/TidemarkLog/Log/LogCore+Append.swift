@@ -33,11 +33,14 @@ extension LogCore {
     case buffered([Appended])
     /// An id of it belongs to an event that is being committed, or the gathering frame is full: ask again when that has ended.
     case later(CommitTicket)
+    /// The log was suspended in this moment: take it up and ask again.
+    case suspended
   }
 
   // MARK: Taking a batch in. With the lock held.
 
   func admit(_ events: [NewEvent], expecting size: Offset?, _ level: Durability) throws(LogError) -> Admission {
+    if suspended != nil { return .suspended }
     try checkWritable()
     let lengths = try lengths(of: events)
     let hasIDs = events.haveIDs
@@ -70,7 +73,7 @@ extension LogCore {
   }
 
   func checkWritable() throws(LogError) {
-    if isClosed { throw LogError(.closed, "the log is closed", file: directory.path, advice: "open it again") }
+    if isClosed || isClosing { throw LogError(.closed, "the log is closed", file: directory.path, advice: "open it again") }
     if !isWriter { throw LogError(.readOnly, "the log was opened for reading", file: directory.path, advice: "open it for writing") }
   }
 

@@ -18,6 +18,7 @@ extension LogCore {
         lock.unlock()
         try makeSure(answers, level)
         return answers
+      case .suspended: lock.unlock()
       case .buffered(let answers):
         let isFull = unwritten.buffer.recordByteCount >= Self.frameCapacity
         noteDirty()
@@ -58,6 +59,7 @@ extension LogCore {
       case .answered(let answers):
         try makeSure(answers, level)
         return answers
+      case .suspended: break
       case .buffered(let answers): return answers
       case .later(let ticket):
         if options.durability == .buffered { try write() } else { await wait(for: ticket) }
@@ -72,7 +74,7 @@ extension LogCore {
     try lock.withLock { () throws(LogError) -> Admission in
       let admission = try admit(events, expecting: size, level)
       switch admission {
-      case .answered, .later: break
+      case .answered, .later, .suspended: break
       case .buffered:
         noteDirty()
         if unwritten.buffer.recordByteCount >= Self.frameCapacity, turn.take() { handOver() }
@@ -122,6 +124,8 @@ extension LogCore {
     if !startCommitter() { return false }
     handedOver = true
     committerWord.increment()
+    // The committer thread itself may be waiting for the turn, to sync in time.
+    if turn.waiting > 0 { turnWord.increment() }
     return true
   }
 
@@ -139,6 +143,12 @@ extension LogCore {
     lock.unlock()
     let result: Swift.Result<Result, LogError>
     do throws(LogError) { result = .success(try body()) } catch { result = .failure(error) }
+    passOn()
+    return try result.get()
+  }
+
+  /// Gives the turn to whoever wants it, after work other than appending.
+  private func passOn() {
     lock.lock()
     switch turn.release(hasMore: !gathering.isEmpty) {
     case .handOver:
@@ -148,7 +158,6 @@ extension LogCore {
       turnWord.increment()
     case .rest, .commit, .wait: lock.unlock()
     }
-    return try result.get()
   }
 
   // MARK: The committer thread
@@ -198,6 +207,16 @@ extension LogCore {
     let due = since &+ UInt64(options.syncIntervalMilliseconds) * 1_000_000
     let now = monotonicNow()
     if due > now { return .wait(nanoseconds: Int64(clamping: due - now)) }
+    while !turn.take() {
+      // Handed over to this very thread: that comes first.
+      if handedOver { return .again }
+      turn.beginWaiting()
+      let word = turnWord.value
+      lock.unlock()
+      turnWord.wait(while: word)
+      lock.lock()
+      turn.endWaiting()
+    }
     lock.unlock()
     syncInBackground()
     lock.lock()
@@ -230,11 +249,13 @@ extension LogCore {
     runTurn()
   }
 
+  /// With the turn, which is passed on.
   private func syncInBackground() {
-    do throws(LogError) { try sync() } catch {
+    do throws(LogError) { try flush() } catch {
       // The next append meets the failure and writes again what is not synced; nothing acknowledged is forgotten.
       lock.withLock { dirtySince = monotonicNow() }
     }
+    passOn()
   }
 
   /// Events were left unsynced: the committer thread syncs them in time. With the lock held.
@@ -247,7 +268,7 @@ extension LogCore {
   // MARK: One frame
 
   /// Commits `unwritten`, then what has gathered. The turn is taken; the lock is held before and after, not in between.
-  private func commitGathered() {
+  func commitGathered() {
     if !unwritten.isEmpty {
       var frame = take(&unwritten)
       let result = commit(&frame)
@@ -372,7 +393,10 @@ extension LogCore {
   }
 
   func syncActive() throws(LogError) {
-    guard let active, active.durableEnd < active.end || active.hasFailed else { return }
+    guard let active, active.durableEnd < active.end || active.hasFailed else {
+      lock.withLock { dirtySince = nil }
+      return
+    }
     if active.hasFailed {
       // What was acknowledged is written again into a new segment, which is synced.
       _ = try readySegment(for: 0)
@@ -389,6 +413,7 @@ extension LogCore {
   /// Makes sure that a synced frame names the durable offset. Returns that offset.
   func recordDurable() throws(LogError) -> Offset {
     try withTurn { () throws(LogError) -> Offset in
+      try self.checkWriter()
       try self.writeUnwritten()
       try self.syncActive()
       return try self.markDurable()

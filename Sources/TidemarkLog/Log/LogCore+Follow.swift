@@ -101,7 +101,7 @@ extension LogCore {
     if isWriter {
       await withCheckedContinuation { continuation in
         let isOver = lock.withLock {
-          if published > offset || isClosed { return true }
+          if published > offset || isClosed && suspended == nil || Task.isCancelled { return true }
           continuations.append(continuation)
           return false
         }
@@ -110,7 +110,7 @@ extension LogCore {
     } else {
       await withCheckedContinuation { continuation in
         let isOver = lock.withLock {
-          if published > offset || isClosed { return true }
+          if published > offset || isClosed || Task.isCancelled { return true }
           continuations.append(continuation)
           return !startWatcher()
         }

@@ -1,8 +1,8 @@
 extension LogCore {
   /// Begins a new segment, unless the newest is empty.
   func roll() throws(LogError) {
-    try lock.withLock { () throws(LogError) in try checkWritable() }
     try withTurn { () throws(LogError) in
+      try self.checkWriter()
       try self.flush()
       let segment = try self.readySegment(for: 0)
       if !segment.isEmpty { try self.roll(segment) }
@@ -10,7 +10,7 @@ extension LogCore {
   }
 
   /// Writes and syncs what is pending. With the turn.
-  private func flush() throws(LogError) {
+  func flush() throws(LogError) {
     try writeUnwritten()
     try syncActive()
   }
@@ -26,9 +26,8 @@ extension LogCore {
         .tooLarge, "a control record is too large", why: "it takes \(control.data.count) bytes",
         advice: "store it elsewhere and stage a reference")
     }
-    try resumeIfSuspended()
     try lock.withLock { () throws(LogError) in
-      try checkWritable()
+      if suspended == nil { try checkWritable() }
       let waiting = staged.reduce(control.data.count) { $0 + $1.data.count + Record.fixedLength }
       if waiting > Record.lengthLimit {
         throw LogError(
@@ -58,6 +57,7 @@ extension LogCore {
     }
     guard let newFloor, newFloor > lock.withLock({ firstOffset }) else { return lock.withLock { firstOffset } }
     try withTurn { () throws(LogError) in
+      try self.checkWriter()
       try self.flush()
       try self.appendTrim(newFloor)
       _ = try self.markDurable()
@@ -105,26 +105,26 @@ extension LogCore {
 
   // MARK: Letting go
 
-  /// Writes, syncs and closes the newest segment in good order, and gives lock and descriptors up.
-  func letGo() throws(LogError) {
+  /// Commits what was taken in, closes the newest segment in good order, and gives lock and descriptors up. With the turn; ``isClosing`` is
+  /// set, so that nothing more comes.
+  private func letGo() throws(LogError) {
+    lock.lock()
+    commitGathered()
+    lock.unlock()
     var failure: LogError?
     do throws(LogError) {
-      try withTurn { () throws(LogError) in
-        try self.flush()
-        if let active = self.active, !active.hasFailed, !active.isEmpty || active.position > UInt64(SegmentHeader.byteCount),
-          self.remains == nil
-        {
-          try active.mark(.close, incarnation: self.incarnation)
-        }
+      try flush()
+      if let active, !active.hasFailed, !active.isEmpty || active.position > UInt64(SegmentHeader.byteCount), remains == nil {
+        try active.mark(.close, incarnation: incarnation)
       }
     } catch {
       failure = error
     }
-    lock.lock()
-    isClosed = true
-    let waiting = continuations
-    continuations.removeAll()
-    lock.unlock()
+    lock.withLock {
+      isClosed = true
+      isClosing = false
+      suspended?.size = published
+    }
     committerWord.increment()
     // The sealing thread stops at its next step.
     maintenance.lock()
@@ -138,51 +138,58 @@ extension LogCore {
     fileLock?.release()
     fileLock = nil
     readers.forgetAll()
-    for continuation in waiting { continuation.resume() }
+    wakeWaiting()
     if let failure { throw failure }
   }
 
   func close() throws(LogError) {
-    let wasOpen = lock.withLock { () -> Bool in
-      if suspended != nil {
-        suspended = nil
-        isClosed = true
-        return false
-      }
-      return !isClosed
+    guard isWriter else {
+      lock.withLock { isClosed = true }
+      readers.forgetAll()
+      return wakeWaiting()
     }
-    guard wasOpen else { return }
-    if isWriter { return try letGo() }
-    lock.lock()
-    isClosed = true
-    let waiting = continuations
-    continuations.removeAll()
-    lock.unlock()
-    readers.forgetAll()
-    for continuation in waiting { continuation.resume() }
+    try withTurn { () throws(LogError) in
+      let isOpen = self.lock.withLock {
+        self.suspended = nil
+        self.isClosing = !self.isClosed
+        return self.isClosing
+      }
+      if isOpen { try self.letGo() } else { self.wakeWaiting() }
+    }
   }
 
   func suspend() throws(LogError) {
-    let isOpen = try lock.withLock { () throws(LogError) -> Bool in
-      if suspended != nil { return false }
-      try checkWritable()
-      return true
+    try withTurn { () throws(LogError) in
+      let isOpen = try self.lock.withLock { () throws(LogError) -> Bool in
+        if self.suspended != nil { return false }
+        try self.checkWritable()
+        self.suspended = Suspension(size: self.published)
+        self.isClosing = true
+        return true
+      }
+      if isOpen { try self.letGo() }
     }
-    guard isOpen else { return }
-    let stored = incarnation
-    try letGo()
-    lock.withLock { suspended = Suspension(size: published, incarnation: stored) }
   }
 
   /// Takes a suspended log up again.
   func resumeIfSuspended() throws(LogError) {
-    // One field, read under the lock; the way back is taken by one caller at a time.
     guard lock.withLock({ suspended != nil }) else { return }
-    maintenance.lock()
-    defer { maintenance.unlock() }
+    try withTurn { () throws(LogError) in try self.resume() }
+  }
+
+  /// With the turn.
+  private func resume() throws(LogError) {
     guard lock.withLock({ suspended != nil }) else { return }
     try takeUp()
     lock.withLock { suspended = nil }
+    // Another writer may have appended meanwhile.
+    wakeWaiting()
+  }
+
+  /// Makes sure that this log may be written to. With the turn.
+  func checkWriter() throws(LogError) {
+    try resume()
+    try lock.withLock { () throws(LogError) in try checkWritable() }
   }
 
   // MARK: Figures

@@ -105,6 +105,7 @@ extension LogCore {
       lock.withLock {
         report.nanoseconds = monotonicNow() &- began
         isClosed = false
+        acknowledged = published + UInt64(unwritten.count)
         needsSession = true
         lastReading = nil
       }

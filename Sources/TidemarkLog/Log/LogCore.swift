@@ -42,6 +42,8 @@ final class LogCore: @unchecked Sendable {
   var report = RecoveryReport()
   var counters = Counters()
   var isClosed = false
+  /// Being closed or suspended: what was taken in is committed, nothing more is taken in.
+  var isClosing = false
   var turn = CommitTurn()
   var gathering: Gathering
   /// Acknowledged at the `.buffered` level, not yet written. Written before anything else.
@@ -112,7 +114,6 @@ final class LogCore: @unchecked Sendable {
   /// Where a suspended log stood.
   struct Suspension {
     var size: Offset
-    var incarnation: UInt64
   }
 }
 

@@ -62,8 +62,10 @@ public struct Tail: AsyncSequence, Sendable {
     /// At least one event; nil at the end.
     func nextBatch() async throws -> [Event]? {
       while !Task.isCancelled {
+        // Looked at first, so that what was appended before the closing is not missed.
+        let isOver = core.lock.withLock { core.isClosed && core.suspended == nil }
         if let events = try read(), !events.isEmpty { return events }
-        if core.lock.withLock({ core.isClosed && core.suspended == nil }) { return nil }
+        if isOver { return nil }
         let wanted = cursor?.position ?? next
         await withTaskCancellationHandler {
           await core.waitForEvents(from: wanted)

@@ -76,8 +76,7 @@ final class Driver {
     let read = try readBack()
     var excused = read
     if tolerance == .reportedLoss, crash != .none, let log {
-      // A tail that was cut away, and said to have been acknowledged perhaps, is an honest answer.
-      excused.gaps += log.recoveryReport.findings.filter { $0.kind == .tornTail }.compactMap(\.offsets).map { $0.lowerBound..<UInt64.max }
+      excused.gaps += log.recoveryReport.findings.compactMap(\.possibleLoss)
     }
     if let violation = history.check(excused, after: crash, gapsAllowed: tolerance == .reportedLoss) { throw violation }
     return read
@@ -250,4 +249,14 @@ extension LogError {
   var isRefusal: Bool { [.conflict, .unexpectedSize, .tooLarge, .invalidEvent, .stringTooLong].contains(code) }
   /// No log is there, or one that was never finished.
   var isAbsence: Bool { code == .notALog || code == .corrupt }
+}
+
+extension Finding {
+  /// What may be lost with a tail that was cut away, and is said to have been acknowledged perhaps; or with a newest segment without a
+  /// header.
+  fileprivate var possibleLoss: Range<UInt64>? {
+    if kind == .tornTail { return offsets.map { $0.lowerBound..<UInt64.max } }
+    guard kind == .leftover, message.hasPrefix("a crash while rolling"), let name = file?.split(separator: "/").last else { return nil }
+    return UInt64(name.prefix(20)).map { $0..<UInt64.max }
+  }
 }

@@ -11,6 +11,13 @@ struct History: Sendable {
   /// The offset after the last user event that is known to be there; 0 if none is.
   var userEnd: UInt64 = 0
 
+  /// Of a log that is there, and of which nothing is known.
+  static var ofSomeLog: History {
+    var history = History()
+    history.exists = true
+    return history
+  }
+
   /// Takes a recovery for final: what was served is a promise from now on.
   mutating func settle(_ read: ReadBack) {
     model.settle(read)
