@@ -38,14 +38,6 @@ struct IDIndex {
 
   func covers(_ offset: Offset) -> Bool { runs.contains { $0.first <= offset && offset < $0.end } }
 
-  func candidates(_ id: EventID) throws(LogError) -> [Offset] {
-    var found: [Offset] = []
-    for run in runs.reversed() where run.low <= id && id <= run.high {
-      found += try run.pages.candidates(id).map { run.first + UInt64($0) }
-    }
-    return found
-  }
-
   mutating func replace(_ merged: [Run], by run: Run) {
     runs.removeAll { old in merged.contains { $0 === old } }
     runs.append(run)

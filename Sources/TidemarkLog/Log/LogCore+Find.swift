@@ -10,7 +10,7 @@ extension LogCore {
 
   /// Offsets of events that may have an id: all that have it, and rarely another one. With the lock held.
   private func candidates(_ id: EventID) throws(LogError) -> [Offset] {
-    var found: [Offset] = []
+    var found = try mergedCandidates(id)
     if let newest {
       found += try openTable(newest.name, end: published, isNewest: true).candidates(id).map { newest.name.base + UInt64($0) }
     }
@@ -18,10 +18,22 @@ extension LogCore {
       if segment.footer != nil && segment.end <= idIndex.end { break }
       found += try candidates(id, in: segment)
     }
-    found += try idIndex.candidates(id)
     if idIndex.hasHoles {
       for segment in closed where segment.end <= idIndex.end && !idIndex.covers(segment.name.base) {
         found += try candidates(id, in: segment)
+      }
+    }
+    return found
+  }
+
+  /// From the merged runs. One that turns out to be damaged is forgotten: its segments are asked one by one, until it is made again.
+  private func mergedCandidates(_ id: EventID) throws(LogError) -> [Offset] {
+    var found: [Offset] = []
+    for run in idIndex.runs where run.low <= id && id <= run.high {
+      do throws(LogError) { found += try run.pages.candidates(id).map { run.first + UInt64($0) } } catch {
+        guard error.code == .damagedIndex else { throw error }
+        idIndex.remove(run)
+        noteHoles()
       }
     }
     return found

@@ -5,6 +5,8 @@ import TidemarkLog
 struct Expectation: Sendable {
   /// Offsets that may not be served any more.
   var mayLose: Range<UInt64>
+  /// Whether what is not recorded as durable may go with it, as a torn tail.
+  var mayLoseTail = false
   var mustBeSeen = true
   /// Whether the log may look like an earlier state of itself: then it must be seen by somebody who knows how far it went.
   var mayRollBack = false
@@ -28,9 +30,8 @@ struct DamageCheck {
       if !verdict.isSeen, expectation.mustBeSeen {
         guard expectation.mayRollBack else { throw Violation(.i11, "verify does not see it") }
         piece.counts["rollbacks", default: 0] += 1
-        if try !verify(durableFloor: specimen.clean.size).isSeen {
-          throw Violation(.i11, "verify does not see it though it knows the size")
-        }
+        let knowing = try verify(durableFloor: specimen.clean.size)
+        if !knowing.isSeen, try !isWhole() { throw Violation(.i11, "verify does not see it though it knows the size") }
       }
       try refuse(verdict)
       try read(verdict)
@@ -153,7 +154,8 @@ struct DamageCheck {
   private func compare(_ served: Served, _ report: RecoveryReport, _ what: String) throws {
     if let wrong = served.firstWrong(against: specimen.clean) { throw Violation(.i11, "\(what) serves another event at \(wrong)") }
     for offset in served.lost(of: specimen.clean) {
-      if !expectation.mayLose.contains(offset) { throw Violation(.i11, "\(what) does not serve event \(offset), which was not touched") }
+      let mayGo = expectation.mayLose.contains(offset) || (expectation.mayLoseTail && offset >= specimen.durable)
+      if !mayGo { throw Violation(.i11, "\(what) does not serve event \(offset), which was not touched") }
       let isTail = offset >= specimen.durable || expectation.mayRollBack
       let isReported =
         served.gaps.contains { $0.contains(offset) } || (isTail && offset >= served.size)

@@ -84,6 +84,7 @@ struct FlipLayer: Layer {
   ) throws {
     var image = specimen.image
     var expectation = Expectation(mayLose: subject.offsets)
+    expectation.mayLoseTail = subject.isNewest
     piece.states += 1
     switch damage {
     case .flip(let byte, let bit):
