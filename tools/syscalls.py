@@ -23,13 +23,27 @@ def trace(tidemark, log, lines, *options):
     command = ["strace", "-f", "-y", "-s", "24", "-o", output, "-e", "trace=" + CALLS, tidemark, "append", log, "--format", "lines", "--acks", *options, "-"]
     subprocess.run(command, input=lines, stdout=subprocess.DEVNULL, check=True)
     calls = []
-    for line in open(output, errors="replace"):
+    for line in whole_lines(output):
         match = CALL.match(line)
         if match:
             name, arguments, result, _ = match.groups()
             path = re.search(r"<([^>]*)>|\"([^\"]*)\"", arguments)
             calls.append((name, (path.group(1) or path.group(2)) if path else "", arguments, int(result)))
     return calls
+
+
+def whole_lines(path):
+    """The lines of a trace; a call that another thread's call interrupted stands where it ended."""
+    begun = {}
+    for line in open(path, errors="replace"):
+        thread, _, rest = line.rstrip("\n").partition(" ")
+        rest = rest.lstrip()
+        if rest.endswith("<unfinished ...>"):
+            begun[thread] = rest.removesuffix("<unfinished ...>")
+        elif rest.startswith("<... "):
+            yield f"{thread} {begun.pop(thread, '')}{rest.split('resumed>', 1)[-1]}"
+        else:
+            yield f"{thread} {rest}"
 
 
 def acknowledgements(calls):
