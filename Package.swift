@@ -13,6 +13,9 @@ let strict: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
 ]
 
+/// Mistakes for the simulations to find, which no other build contains: see `SeededBug`.
+let seededBugs: [SwiftSetting] = Context.environment["TIDEMARK_SEEDED_BUGS"] == "1" ? [.define("TIDEMARK_SEEDED_BUGS")] : []
+
 let package = Package(
   name: "tidemark",
   products: [
@@ -24,11 +27,12 @@ let package = Package(
     .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
     .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
     .target(name: "CPlatform"),
-    .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: strict),
+    .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: strict + seededBugs),
     .target(name: "TidemarkText", swiftSettings: strict),
     .executableTarget(name: "TidemarkTool", dependencies: ["TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], path: "Tests/TestSupport", swiftSettings: strict),
-    .executableTarget(name: "Simulation", dependencies: ["TestSupport", "TidemarkLog"], path: "Tests/Simulation", swiftSettings: strict),
+    .executableTarget(
+      name: "Simulation", dependencies: ["TestSupport", "TidemarkLog"], path: "Tests/Simulation", swiftSettings: strict + seededBugs),
     .testTarget(name: "TidemarkLogTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: strict),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: strict),
     .testTarget(name: "TidemarkToolTests", dependencies: ["TidemarkTool"], swiftSettings: strict),

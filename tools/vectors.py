@@ -8,12 +8,43 @@ tool and the independent reader must say the same. The logs themselves are made 
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VECTORS = os.path.join(ROOT, "Specs", "vectors")
 READER = [sys.executable, os.path.join(ROOT, "tools", "reader", "read.py")]
+
+
+def vector_names():
+    return sorted(name for name in os.listdir(VECTORS) if os.path.isdir(os.path.join(VECTORS, name)))
+
+
+def vector_files(name):
+    return load(os.path.join(VECTORS, name))
+
+
+def load(log):
+    """A log as {relative path: bytes}."""
+    files = {}
+    for place, _, names in os.walk(log):
+        for name in names:
+            path = os.path.join(place, name)
+            if name not in ("lock", "live"):
+                with open(path, "rb") as file:
+                    files[os.path.relpath(path, log)] = file.read()
+    return files
+
+
+def store(files, log):
+    shutil.rmtree(log, ignore_errors=True)
+    os.makedirs(os.path.join(log, "segments"))
+    for name, data in files.items():
+        path = os.path.join(log, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data)
 
 
 def output(*command):

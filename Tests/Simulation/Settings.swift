@@ -14,6 +14,7 @@ struct Settings: Sendable {
       --length L       exhaustive: the longest workload; default 3
       --workers N      threads; default: one for each processor
       --ci             the sizes that every change is tested with
+      --images FOLDER  only write what cuts leave of N workloads (--states, default 200), as plain files for other readers
       --bugs           check that each seeded bug is caught (needs a build with TIDEMARK_SEEDED_BUGS=1)
       --bug NAME       run with this seeded bug
       --help           this text
@@ -32,6 +33,7 @@ struct Settings: Sendable {
   var length = 3
   var workers: Int?
   var isCI = false
+  var images: String?
   var checksBugs = false
   var bug: String?
   var wantsHelp = false
@@ -50,6 +52,7 @@ struct Settings: Sendable {
       case "--length": length = try Self.number(option, &rest)
       case "--workers": workers = try Self.number(option, &rest)
       case "--ci": isCI = true
+      case "--images": images = try Self.value(option, &rest)
       case "--bugs": checksBugs = true
       case "--bug": bug = try Self.value(option, &rest)
       case "--help", "-h": wantsHelp = true

@@ -8,8 +8,12 @@ struct Simulation {
   static func main() async {
     do {
       let settings = try Settings(Array(CommandLine.arguments.dropFirst()))
-      if settings.wantsHelp { return print(Settings.usage) }
+      if settings.wantsHelp { return say(Settings.usage) }
       keepFreedMemory()
+      if let folder = settings.images {
+        try ImageWriter(folder: folder, seed: settings.seed).write(settings.states ?? 200)
+        exit(0)
+      }
       exit(try await Simulation(settings: settings).run() ? 0 : 1)
     } catch let problem as Settings.Problem {
       FileHandle.standardError.write(Data("tidemark-simulate: \(problem.text); see --help\n".utf8))
@@ -29,19 +33,34 @@ struct Simulation {
     ]
   }
 
+  private var workers: Int { settings.workers ?? ProcessInfo.processInfo.activeProcessorCount }
+
   /// True if nothing was broken.
   private func run() async throws -> Bool {
+    let layers = try layers()
+    if settings.checksBugs || settings.bug != nil, !SeededBugGate.isBuilt {
+      throw Settings.Problem(text: "this build has no seeded bugs; build it with TIDEMARK_SEEDED_BUGS=1")
+    }
+    if settings.checksBugs {
+      let named = Dictionary(uniqueKeysWithValues: layers.map { (type(of: $0.layer).name, $0.layer) })
+      return await SeededBugGate(workers: workers, layers: named).run()
+    }
+    if let bug = settings.bug, !SeededBugGate.activate(bug) { throw Settings.Problem(text: "there is no bug \(bug)") }
+    return try await run(layers)
+  }
+
+  private func run(_ layers: [(layer: any Layer, states: Int)]) async throws -> Bool {
     var isWhole = true
-    let chosen = try layers().filter { settings.layer == nil || type(of: $0.layer).name == settings.layer }
+    let chosen = layers.filter { settings.layer == nil || type(of: $0.layer).name == settings.layer }
     if chosen.isEmpty { throw Settings.Problem(text: "there is no layer \(settings.layer ?? "")") }
     for (layer, states) in chosen {
       let bounds = LayerRun.Bounds(states: settings.states ?? (settings.seconds == nil ? states : nil), seconds: settings.seconds)
-      let run = LayerRun(layer: layer, bounds: bounds, workers: settings.workers ?? ProcessInfo.processInfo.activeProcessorCount)
+      let run = LayerRun(layer: layer, bounds: bounds, workers: workers)
       if let number = settings.workload {
         isWhole = tell(run, number) && isWhole
       } else {
         let result = await run.run()
-        print(result.line(layer, seed: settings.seed))
+        say(result.line(layer, seed: settings.seed))
         if let broken = result.broken {
           isWhole = false
           report(run, broken)
@@ -54,17 +73,18 @@ struct Simulation {
   /// Runs one piece alone, and prints all it does.
   private func tell(_ run: LayerRun, _ number: Int) -> Bool {
     let told = run.tell(number)
-    for line in told.lines { print(line) }
-    print(told.broken.map { "broken: \($0)" } ?? "nothing broken, \(told.states) states")
+    for line in told.lines { say(line) }
+    say(told.broken.map { "broken: \($0)" } ?? "nothing broken, \(told.states) states")
     return told.broken == nil
   }
 
   private func report(_ run: LayerRun, _ broken: (number: Int, message: String)) {
     let name = type(of: run.layer).name
-    print("violation: \(broken.message)")
+    say("violation: \(broken.message)")
     let told = run.tell(broken.number)
-    for line in told.lines.suffix(60) { print("  \(line)") }
-    if told.broken != broken.message { print("  the second run ends otherwise: \(told.broken ?? "nothing broken")") }
-    print("reproduce: tidemark-simulate --layer \(name) --seed \(settings.seed) --workload \(broken.number)")
+    for line in told.lines.suffix(60) { say("  \(line)") }
+    if told.broken != broken.message { say("  the second run ends otherwise: \(told.broken ?? "nothing broken")") }
+    let length = name == ExhaustiveLayer.name ? " --length \(settings.length)" : ""
+    say("reproduce: tidemark-simulate --layer \(name) --seed \(settings.seed)\(length) --workload \(broken.number)")
   }
 }

@@ -67,8 +67,9 @@ import TidemarkLog
     try fixture.log.close()
     fixture.options.onCorruption = .refuse
     for path in fixture.segmentFiles {
-      let count = try #require(fixture.disk.image.contents(of: path)).count
-      for position in stride(from: 0, to: count, by: 3) {
+      let bytes = try #require(fixture.disk.image.contents(of: path))
+      // Every byte that says something, and some of the zeros.
+      for position in bytes.indices where bytes[position] != 0 && bytes[position] != 0xFF || position % 97 == 0 {
         var image = fixture.disk.image
         try image.flipBit(position * 8 + position % 8, of: path)
         let environment = Environment.simulated(SimulatedDisk(image), seed: 3)

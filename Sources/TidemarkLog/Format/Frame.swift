@@ -34,6 +34,8 @@ package struct FrameHeader: Equatable, Sendable {
   package var frameLength: Int { Self.frameLength(stored: storedLength) }
   static func frameLength(stored: Int) -> Int { (byteCount + stored + 7) & ~7 }
   var end: Offset { base + UInt64(count) }
+  /// Whether it is of a later type that readers may pass over. Nothing in it counts for them.
+  var canBeSkipped: Bool { kind >= 0x80 }
 
   init(
     _ kind: Kind, isCompressed: Bool = false, storedLength: Int = 0, rawLength: Int = 0, base: Offset, count: UInt32 = 0, durable: Offset,
@@ -99,13 +101,15 @@ package struct FrameHeader: Equatable, Sendable {
     let length = header.frameLength
     guard UInt64(length) <= remaining else { return .bad("the frame reaches beyond the end of the file") }
     guard bytes.byteCount - position >= length else { return .incomplete(length) }
-    guard bytes.u64(position) == xxh3(bytes.slice(position + 8, length - 8), seed: seed) else {
+    guard bytes.u64(position) == xxh3(bytes.slice(position + 8, length - 8), seed: seed) || seeded(.noChecksum) else {
       return .bad("the frame's checksum does not match")
     }
     guard bytes.u8(position + 12) == version else { return .unsupported("its frame header has version \(bytes.u8(position + 12))") }
+    guard header.kind != 0 else { return .bad("the frame has type 0") }
+    if header.canBeSkipped { return header.count == 0 ? .frame(header) : .bad("a frame that can be skipped takes offsets") }
+    guard Kind(rawValue: header.kind) != nil else { return .unsupported("a frame has type \(header.kind)") }
     let flags = bytes.u16(position + 14)
     guard flags <= 1 else { return .unsupported("a frame has flags \(flags)") }
-    guard Kind(rawValue: header.kind) != nil || header.kind >= 0x80 else { return .unsupported("a frame has type \(header.kind)") }
     guard flags == 1 || header.rawLength == header.storedLength else { return .bad("the frame's lengths contradict each other") }
     guard header.base <= UInt64.max - UInt64(header.count) else { return .bad("the frame's offsets are impossible") }
     return .frame(header)

@@ -141,7 +141,19 @@ struct SegmentName: Hashable, Sendable {
   var segmentID: EventID
   var form: Form
 
-  var text: String { "\(Self.digits(base))-\(segmentID.hexadecimal).\(form.rawValue)" }
+  var text: String {
+    var bytes = Self.decimal(base)
+    bytes.reserveCapacity(60)
+    bytes.append(UInt8(ascii: "-"))
+    for word in [segmentID.high, segmentID.low] {
+      for shift in stride(from: 60, through: 0, by: -4) { bytes.append(Self.hexadecimalDigits[Int(word >> UInt64(shift) & 15)]) }
+    }
+    bytes.append(UInt8(ascii: "."))
+    bytes += form.rawValue.utf8
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static let hexadecimalDigits = Array("0123456789abcdef".utf8)
 
   init(base: Offset, segmentID: EventID, form: Form) {
     self.base = base
@@ -151,17 +163,42 @@ struct SegmentName: Hashable, Sendable {
 
   /// Nil if the name is not exactly one that ``text`` makes.
   init?(_ text: String) {
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 2, let form = Form(rawValue: String(parts[1])) else { return nil }
-    let fields = parts[0].split(separator: "-", omittingEmptySubsequences: false)
-    guard fields.count == 2, fields[0].utf8.count == 20, let base = UInt64(fields[0]), let id = EventID(fields[1]) else { return nil }
-    self.init(base: base, segmentID: id, form: form)
-    guard self.text == text else { return nil }
+    let bytes = Array(text.utf8)
+    guard bytes.count > 54, bytes[20] == UInt8(ascii: "-"), bytes[53] == UInt8(ascii: ".") else { return nil }
+    var base: Offset = 0
+    for byte in bytes[..<20] {
+      guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return nil }
+      let (tens, overflows) = base.multipliedReportingOverflow(by: 10)
+      let (sum, carries) = tens.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))
+      if overflows || carries { return nil }
+      base = sum
+    }
+    var id = (high: UInt64(0), low: UInt64(0))
+    for (index, byte) in bytes[21..<53].enumerated() {
+      let digit: UInt8
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
+      default: return nil
+      }
+      if index < 16 { id.high = id.high << 4 | UInt64(digit) } else { id.low = id.low << 4 | UInt64(digit) }
+    }
+    guard let form = Form(rawValue: String(decoding: bytes[54...], as: UTF8.self)) else { return nil }
+    self.init(base: base, segmentID: EventID(high: id.high, low: id.low), form: form)
   }
 
   /// 20 decimal digits, so that names sort by offset.
-  static func digits(_ offset: Offset) -> String {
-    let text = String(offset)
-    return String(repeating: "0", count: 20 - text.utf8.count) + text
+  static func digits(_ offset: Offset) -> String { String(decoding: decimal(offset), as: UTF8.self) }
+
+  private static func decimal(_ offset: Offset) -> [UInt8] {
+    var digits = [UInt8](repeating: UInt8(ascii: "0"), count: 20)
+    var rest = offset
+    var position = 19
+    while rest > 0 {
+      digits[position] = UInt8(ascii: "0") + UInt8(rest % 10)
+      rest /= 10
+      position -= 1
+    }
+    return digits
   }
 }

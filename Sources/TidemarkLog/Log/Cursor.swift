@@ -73,8 +73,7 @@ public struct Cursor: ~Copyable {
         recordOffset = at + 1
         if at < offset { continue }
         if at >= end {
-          record = recordsEnd
-          offset = end
+          stop()
           return nil
         }
         if (isControl || query.times != nil) && isHidden(start, length) { continue }
@@ -89,6 +88,13 @@ public struct Cursor: ~Copyable {
     let payload = reader.payload
     guard let length = Record.length(at: start, in: payload) else { return (0, false) }
     return (length, payload.u8(start + 4) != 1)
+  }
+
+  /// The rest of the frame lies beyond the end.
+  private mutating func stop() {
+    record = recordsEnd
+    recordOffset = end
+    offset = end
   }
 
   private mutating func malformed() -> LogError {
@@ -165,7 +171,7 @@ public struct Cursor: ~Copyable {
       recordsEnd = reader.payload.byteCount
       recordOffset = frame.base
       return true
-    case .bad(let at, let why), .unsupported(let at, let why): try skipDamage(at, why, place)
+    case .bad(let at, let why): try skipDamage(at, why, place)
     case .end(let at): try skipDamage(at, "the segment ends before this offset", place)
     }
     return false
@@ -201,8 +207,10 @@ public struct Cursor: ~Copyable {
   }
 
   private mutating func skipDamage(_ at: UInt64, _ why: String, _ place: ReadPlace) throws(LogError) {
-    let found = try reader.search(from: at + 8)
-    if let found, found.header.base >= offset, found.header.base < place.end {
+    var found = try reader.search(from: at + 8)
+    // Sectors that were exchanged can bring older frames up again.
+    while let frame = found, frame.header.base < offset || frame.header.canBeSkipped { found = try reader.search(from: frame.at + 8) }
+    if let found, found.header.base < place.end {
       reader.seek(to: found.at)
       try pass(core.damaged(offset..<max(found.header.base, offset), at, why, place), otherwise: found.header.base)
     } else {
@@ -237,7 +245,10 @@ public struct Cursor: ~Copyable {
     let published = core.lock.withLock { core.published }
     guard published > end else { return false }
     end = published
-    if let known = place, known.access.limit == nil {
+    if place?.access.limit != nil {
+      // The last frame of a sealed segment may have been read in part: it is brought up again.
+      place = nil
+    } else if let known = place {
       // The newest segment has grown, or is no longer the newest.
       let fresh = try core.place(for: min(offset, published - 1))
       if fresh.access.name == known.access.name {
@@ -268,8 +279,7 @@ public struct Cursor: ~Copyable {
         recordOffset += 1
         if at < offset { continue }
         if at >= end {
-          record = recordsEnd
-          offset = end
+          stop()
           return events
         }
         if bytes[start + 4] != 1 || query.times != nil {

@@ -8,17 +8,14 @@ extension Log {
   /// ```
   public func event(at offset: Offset) throws -> Event { try core.event(at: offset) }
 
-  /// The event with an id, or nil if the log has none.
+  /// The event with an id, or nil if the log has none. In a log opened for reading it looks for new ones first.
   ///
   /// Throws ``LogError/Code/corrupt`` and errors of the file system.
   ///
   /// ```swift
   /// if let event = try log.event(id: id) { print(event.offset) }
   /// ```
-  public func event(id: EventID) throws -> Event? {
-    try core.flushForReading()
-    return try core.lock.withLock { try core.find(id) }
-  }
+  public func event(id: EventID) throws -> Event? { try core.event(id: id) }
 
   /// A cursor over the events that match. In a log opened for reading it looks for new ones first.
   ///

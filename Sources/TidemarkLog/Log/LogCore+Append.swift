@@ -53,7 +53,7 @@ extension LogCore {
     if let size, projectedUserEnd > size || size > projectedEnd { throw unexpected(size) }
     let repeats = hasIDs ? plan.repeatsOfNew : []
     let staysInMemory =
-      level == .buffered && !turn.isTaken && gathering.isEmpty && remains == nil
+      (level == .buffered || level == .written && seeded(.acknowledgedBeforeWrite)) && !turn.isTaken && gathering.isEmpty && remains == nil
       && unwritten.buffer.recordByteCount < Self.frameCapacity
     if !staysInMemory, !gathering.isEmpty,
       gathering.buffer.recordByteCount + lengths.reduce(0, +) > LogOptions.batchByteLimit
@@ -224,7 +224,9 @@ extension LogCore {
         target.ids.append(given)
         pendingIDs.insert(given)
       }
-      let stamp = RecordStamp(kind: .event, id: id, reading: reading, wasStepped: wasStepped && answers.isEmpty, continuesBatch: left > 0)
+      let continues = left > 0 && !seeded(.batchFlagIgnored)
+      let stamp = RecordStamp(
+        kind: .event, id: id, reading: reading, wasStepped: wasStepped && answers.isEmpty, continuesBatch: continues)
       answers.append(Appended(offset: UInt64(target.count), id: id, isDuplicate: false))
       target.buffer.append(events, index, stamp, length: lengths[index])
       target.didAdd(isUser: true)

@@ -304,7 +304,7 @@ extension LogCore {
     let base = segment.end
     let header = FrameHeader(
       .events, storedLength: frame.buffer.recordByteCount, rawLength: frame.buffer.recordByteCount, base: base, count: frame.count,
-      durable: segment.durableEnd, incarnation: incarnation)
+      durable: seeded(.durableTooEarly) ? segment.end : segment.durableEnd, incarnation: incarnation)
     let finished = frame.buffer.finish(header, seed: segment.seed)
     let willSync = frame.level == .synced
     do throws(LogError) {

@@ -11,7 +11,7 @@ extension LogCore {
   }
 
   /// Analyses the directory as it is now. A writer may be at work, so what looks wrong is looked at again before it is believed.
-  private func look(isFirst: Bool) throws(LogError) {
+  func look(isFirst: Bool) throws(LogError) {
     var attempt = 0
     while true {
       attempt += 1
@@ -62,7 +62,8 @@ extension LogCore {
     let found = analysis.newest?.scan.summary.end ?? analysis.end
     // What a writer of this boot has published is there; otherwise only what is recorded as durable will surely stay.
     let clean = analysis.newest?.scan.isClean ?? true
-    let visible = page.map { min($0.published, found) } ?? (clean ? found : min(analysis.recordedDurable, found))
+    let surely = clean || seeded(.readerSeesUnsynced) ? found : min(analysis.recordedDurable, found)
+    let visible = page.map { min($0.published, found) } ?? surely
     published = max(published, visible)
     durable = max(durable, page.map { min($0.durable, found) } ?? min(analysis.recordedDurable, found))
   }

@@ -59,6 +59,7 @@ extension LogCore {
     try withTurn { () throws(LogError) in
       try self.checkWriter()
       try self.flush()
+      if seeded(.trimmedBeforeRecord) { try self.removeTrimmed(newFloor) }
       try self.appendTrim(newFloor)
       _ = try self.markDurable()
     }
@@ -132,6 +133,7 @@ extension LogCore {
     active?.file.close()
     active = nil
     remains = nil
+    missingNewest = nil
     live?.close()
     if live != nil { try? files.remove(directory.live) }
     live = nil

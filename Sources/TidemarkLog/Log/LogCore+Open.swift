@@ -139,7 +139,15 @@ extension LogCore {
   }
 
   private func startLivePage() throws(LogError) {
-    guard let bootID = environment.clock.bootID, let page = try files.sharedPage(directory.live, writable: true) else { return }
+    guard let bootID = environment.clock.bootID else { return }
+    let page: SharedPage?
+    do throws(LogError) { page = try files.sharedPage(directory.live, writable: true) } catch {
+      // It is only a hint: without space for it, readers go by what is recorded on the disk.
+      guard error.code == .diskFull else { throw error }
+      try? files.remove(directory.live)
+      return
+    }
+    guard let page else { return }
     live = LivePage(writing: page, incarnation: incarnation, bootID: bootID, published: published, durable: durable)
   }
 

@@ -33,7 +33,7 @@ extension LogCore {
       do throws(LogError) { return try findPlace(for: offset) } catch {
         // The file was sealed or trimmed in this moment: look again.
         guard error.errno == Self.noSuchFile, attempt < 5 else { throw error }
-        if !isWriter { try refresh() }
+        if !isWriter { try look(isFirst: false) }
       }
     }
   }
@@ -76,7 +76,9 @@ extension LogCore {
         why: "no segment holds it",
         advice: "read on behind the gap, or get it back from the server")
     }
-    let access = try readers.access(name, footer: found.footer, directory, files)
+    // Of a closed segment that an earlier process left unsealed nothing is known yet.
+    let isKnown = found.footer != nil || found.sessions != nil
+    let access = try readers.access(name, footer: found.footer, scannedTo: isKnown ? nil : found.end, directory, files)
     var limit = access.limit
     if limit == nil { limit = try access.file.byteCount() }
     return ReadPlace(
@@ -144,7 +146,7 @@ extension LogCore {
         // The newest frame of a growing file is final too: frames are written once.
         readers.keep(decoded)
         return decoded
-      case .bad(let at, let why), .unsupported(let at, let why): throw damaged(offset..<(offset + 1), at, why, place)
+      case .bad(let at, let why): throw damaged(offset..<(offset + 1), at, why, place)
       case .end(let at): throw damaged(offset..<(offset + 1), at, "the segment ends before this offset", place)
       }
     }

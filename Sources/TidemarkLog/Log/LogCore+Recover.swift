@@ -14,13 +14,19 @@ extension LogCore {
     openIDs = OpenIDs()
     lock.unlock()
     for part in [directory.index, directory.torn] where try files.status(part) == nil { try files.makeDirectory(part) }
-    try removeLeftovers(analysis, trimmed: false)
+    if !seeded(.doublesRemovedLast) { try removeLeftovers(analysis, trimmed: false) }
     try rebuildFooters(analysis)
     try openNewest(analysis)
+    if seeded(.doublesRemovedLast) { try removeLeftovers(analysis, trimmed: false) }
     try removeLeftovers(analysis, trimmed: true)
     // Last, because a log with an identity is whole.
     if !analysis.damagedSlots.isEmpty {
-      try Self.writeIdentity(analysis.identity, generation: analysis.identityGeneration + 1, directory, files)
+      do throws(LogError) {
+        try Self.writeIdentity(analysis.identity, generation: analysis.identityGeneration + 1, directory, files)
+      } catch {
+        // One slot, or the segments, serve until there is space.
+        guard error.code == .diskFull else { throw error }
+      }
     }
     loadIDIndex()
   }
@@ -35,7 +41,11 @@ extension LogCore {
   private func rebuildFooters(_ analysis: Analysis) throws(LogError) {
     for (index, segment) in analysis.segments.enumerated()
     where segment.name.form == .sealed && segment.footer == nil && segment.end > segment.name.base {
-      try repack(closed[index], at: index)
+      do throws(LogError) { try repack(closed[index], at: index) } catch {
+        guard error.code == .diskFull else { throw error }
+        // It can be read without; sealing does it when there is space.
+        noteDamagedIndex(segment.name)
+      }
     }
   }
 
@@ -65,15 +75,26 @@ extension LogCore {
   private func openNewest(_ analysis: Analysis) throws(LogError) {
     guard let newest = analysis.newest else {
       // Nothing to go on in: start a segment where the known history ends.
-      use(try fresh().make(header(base: analysis.end, after: analysis.segments.last)), durableEnd: analysis.end)
       lock.withLock { report.wasClean = analysis.findings.isEmpty }
+      let header = header(base: analysis.end, after: analysis.segments.last)
+      do throws(LogError) { use(try fresh().make(header), durableEnd: analysis.end) } catch {
+        guard error.code == .diskFull else { throw error }
+        missingNewest = header
+        lock.withLock {
+          report.isDegraded = true
+          published = analysis.end
+          durable = analysis.end
+          userEnd = header.userEnd
+        }
+      }
       return
     }
     let scan = newest.scan
     let isFresh = scan.frameCount == 0 && scan.tail == nil && scan.findings.isEmpty
-    if (scan.isClean || isFresh) && !newest.lacksHeader && analysis.end == scan.summary.end {
+    let isTrusted = scan.tail == nil ? seeded(.foundFramesTrusted) && scan.findings.isEmpty : seeded(.tornTailNotCut)
+    if (scan.isClean || isFresh || isTrusted) && !newest.lacksHeader && analysis.end == scan.summary.end {
       // One who rolled and died at once may have left a name that is not durable yet.
-      if isFresh { try files.syncDirectory(directory.segments) }
+      if isFresh && !seeded(.foundNameTrusted) { try files.syncDirectory(directory.segments) }
       let file = try files.open(directory.segment(newest.name.text), .write)
       var close: [UInt8]?
       if scan.isClean {
@@ -149,7 +170,7 @@ extension LogCore {
 
   /// Keeps what is cut away: the bytes, and why.
   private func preserve(_ remains: Remains) throws(LogError) {
-    guard let tail = remains.scan.tail, !tail.isEmpty else { return }
+    guard let tail = remains.scan.tail, !tail.isEmpty, !seeded(.tornTailNotPreserved) else { return }
     let source = try files.open(directory.segment(remains.name.text), .read)
     defer { source.close() }
     var bytes = [UInt8](repeating: 0, count: Int(clamping: tail.upperBound - tail.lowerBound))

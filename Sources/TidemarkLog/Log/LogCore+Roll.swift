@@ -5,6 +5,12 @@ extension LogCore {
   /// nothing of the frame was written.
   func readySegment(for length: Int) throws(LogError) -> ActiveSegment {
     if let remains { try writeOutAgain(remains) }
+    if let header = missingNewest {
+      let segment = try fresh().make(header)
+      missingNewest = nil
+      lock.withLock { report.isDegraded = false }
+      use(segment, durableEnd: segment.end)
+    }
     guard let segment = active else { throw LogError(.closed, "the log is closed", file: directory.path, advice: "open it again") }
     if segment.hasFailed { return try replace(segment) }
     if !segment.hasRoom(length) { return try roll(segment) }
@@ -15,7 +21,7 @@ extension LogCore {
   @discardableResult
   func roll(_ segment: ActiveSegment) throws(LogError) -> ActiveSegment {
     try checkDirectory()
-    try segment.sync()
+    if !seeded(.oldNotSyncedBeforeRoll) { try segment.sync() }
     let next = try fresh().make(header(after: segment.summary, of: segment), willName: segment.giveUp)
     change(to: next, closing: segment, at: segment.summary)
     startSealingIfNeeded()

@@ -44,7 +44,10 @@ extension LogCore {
     defer { maintenance.unlock() }
     let pace: () throws(LogError) -> Void = { [unowned self] () throws(LogError) in if paced { try self.pace() } }
     // Merging comes first: look-ups by id visit every segment that is not merged yet.
-    if try mergeIDs(pace: pace) { return true }
+    do throws(LogError) { if try mergeIDs(pace: pace) { return true } } catch {
+      guard error.code == .damagedIndex, let path = error.file else { throw error }
+      if try giveUpIDs(in: path) { return true }
+    }
     if let next = lock.withLock({ isClosed ? nil : nextToSeal() }) {
       try repack(next, pace: pace)
       lock.withLock { _ = damagedIndexes.remove(next.name) }
@@ -199,10 +202,25 @@ extension LogCore {
     return true
   }
 
+  /// Id pages can't be merged because one is damaged: those of a segment are made again from its events, a run again from its segments.
+  /// True if merging can be tried again at once. With `maintenance` held.
+  private func giveUpIDs(in path: String) throws(LogError) -> Bool {
+    let run = lock.withLock { () -> IDIndex.Run? in
+      if let segment = closed.first(where: { directory.segment($0.name.text) == path }) { damagedIndexes.insert(segment.name) }
+      guard let run = idIndex.runs.first(where: { $0.path == path }) else { return nil }
+      idIndex.remove(run)
+      noteHoles()
+      return run
+    }
+    guard let run else { return false }
+    try files.remove(run.path)
+    return true
+  }
+
   /// The first eight neighbours of one tier. With the lock held.
   private func mergeable() -> [Unit] {
     var units: [Unit] = idIndex.runs.map { .run($0) }
-    units += closed.filter { $0.footer != nil && !idIndex.covers($0.name.base) }.map { .segment($0) }
+    units += closed.filter { $0.footer != nil && $0.damage == nil && !idIndex.covers($0.name.base) }.map { .segment($0) }
     units.sort { $0.first < $1.first }
     var group: [Unit] = []
     for unit in units {

@@ -81,6 +81,8 @@ final class LogCore: @unchecked Sendable {
   var active: ActiveSegment?
   /// What recovery could not yet write out again, for lack of space.
   var remains: Remains?
+  /// What the first segment behind the known history is to begin with, while there is no space for it.
+  var missingNewest: SegmentHeader?
   var incarnation: UInt64 = 0
   var session: Session?
   var directoryStatus: FileStatus?

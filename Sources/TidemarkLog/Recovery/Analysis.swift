@@ -45,6 +45,8 @@ struct Analysis {
   private let directory: LogDirectory
   private let files: any FileSystem
   private let durableFloor: Offset
+  /// The base of a newest segment that was discarded: everything below it was durable when the segment got its name.
+  private var discardedBase: Offset = 0
 
   var corruption: Finding? { findings.first { !$0.isHarmless && $0.kind != .gap } }
   /// Below this nothing is kept.
@@ -243,11 +245,12 @@ extension Analysis {
       candidates.removeLast()
       let file = try files.open(directory.segment(candidate.name.text), .read)
       defer { file.close() }
-      let known = max(durableFloor, trimFloor)
+      let known = max(durableFloor, trimFloor, discardedBase, candidates.compactMap { $0.footer?.end }.max() ?? 0)
       // Segments get their name only when header and first frames are synced; so a file with frames behind a bad header is damaged, not
       // torn.
       if candidate.header == nil, known <= candidate.name.base, try candidate.holdsNothing(directory, files) {
         leave(candidate, "a crash while rolling: \(candidate.trouble ?? "")")
+        discardedBase = max(discardedBase, candidate.name.base)
         continue
       }
       // Frames verify without the header: what they are hashed with follows from the names.
@@ -260,7 +263,7 @@ extension Analysis {
       }
       findings += scan.findings
       trimFloor = max(trimFloor, scan.summary.trimFloor)
-      recordedDurable = max(recordedDurable, scan.recordedDurable)
+      recordedDurable = max(recordedDurable, scan.recordedDurable, known)
       end = scan.summary.end
       newest = Newest(name: candidate.name, header: header, scan: scan, lacksHeader: candidate.header == nil)
       return header.base
@@ -282,6 +285,7 @@ extension Analysis {
       let file = try files.open(directory.segment(last.name.text), .read)
       defer { file.close() }
       let scan = try SegmentScan(file, before, name: last.path, pinnedEnd: candidate.name.base)
+      header.trimFloor = max(trimFloor, scan.summary.trimFloor)
       header.predecessor = scan.summary.pin(before)
       header.userEnd = scan.summary.userEnd
       header.sessionOffset = scan.summary.sessionOffset
@@ -309,7 +313,7 @@ extension Analysis {
       let following: (base: Offset, pin: Pin?)? =
         index + 1 < candidates.count
         ? (candidates[index + 1].name.base, candidates[index + 1].footer?.predecessor ?? candidates[index + 1].header?.predecessor)
-        : newest.map { ($0.header.base, $0.header.predecessor) }
+        : newest.map { ($0.header.base, $0.header.predecessor) } ?? (discardedBase > candidate.name.base ? (discardedBase, nil) : nil)
       if let expected, candidate.name.base > expected { miss(expected..<candidate.name.base) }
       if let expected, candidate.name.base < expected {
         findings.append(
@@ -329,10 +333,13 @@ extension Analysis {
         end = try rebuild(candidate, trouble, following?.base)
       }
       if let header = candidate.header, candidate.footer == nil, let pin, pin.segmentID != candidate.name.segmentID {
-        // Nobody says where it ends: its own frames do.
+        // Nobody says where it ends but its own frames. Some may be abandoned, so they count at most up to the base of the one that is
+        // missing.
         let file = try files.open(directory.segment(candidate.name.text), .read)
         defer { file.close() }
         end = try min(end, SegmentScan(file, header, name: candidate.path).summary.end)
+        let missing = pin.end - min(pin.end, pin.count)
+        if missing > candidate.name.base { end = min(end, missing) }
       }
       if let footer = candidate.footer, let pin, pin.segmentID == candidate.name.segmentID,
         pin.end != footer.end || pin.count != footer.end - footer.base || pin.digest != footer.digest
@@ -340,7 +347,7 @@ extension Analysis {
         findings.append(
           Finding(
             .pinMismatch, file: candidate.path, offsets: candidate.name.base..<end, "it is not what the next segment says it should be"))
-      } else if let pin, pin.segmentID != candidate.name.segmentID, following?.base == end {
+      } else if let pin, pin.segmentID != candidate.name.segmentID, let base = following?.base, base <= end {
         findings.append(
           Finding(
             .pinMismatch, file: candidate.path, offsets: candidate.name.base..<end,
@@ -394,13 +401,13 @@ extension Analysis {
   }
 
   private mutating func judgeEnd() {
-    if durableFloor > end {
+    let known = max(durableFloor, discardedBase, recordedDurable)
+    if known > end {
       findings.append(
         Finding(
-          .missingNewest, file: "segments", offsets: end..<durableFloor,
-          "events up to offset \(durableFloor) are known to have been durable"))
-      end = durableFloor
+          .missingNewest, file: "segments", offsets: end..<known, "events up to offset \(known) are known to have been durable"))
+      end = known
     }
-    recordedDurable = max(recordedDurable, durableFloor)
+    recordedDurable = max(recordedDurable, known)
   }
 }

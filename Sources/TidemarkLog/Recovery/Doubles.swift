@@ -25,9 +25,14 @@ struct Doubles {
   }
 
   private mutating func leave(_ candidate: Analysis.Candidate, _ why: String, _ group: inout [Analysis.Candidate]) {
+    guard contains(group, candidate) else { return }
     leftovers.append((candidate, why))
     group.removeAll { $0.name == candidate.name }
     candidates.removeAll { $0.name == candidate.name }
+  }
+
+  private func contains(_ group: [Analysis.Candidate], _ candidate: Analysis.Candidate) -> Bool {
+    group.contains { $0.name == candidate.name }
   }
 
   /// An interrupted seal: the sealed form counts if its footer verifies.
@@ -60,15 +65,16 @@ struct Doubles {
     guard let newScan = try scan(new), let oldScan = try scan(old) else { return true }
     let isDamaged = newScan.findings.contains { !$0.isHarmless && $0.kind != .gap }
     let isEmptied = newScan.frameCount == 0 && oldScan.recordedDurable > old.name.base
-    return !(isDamaged || isEmptied) || newScan.summary.end >= oldScan.summary.end
+    return !(isDamaged || isEmptied || seeded(.replacedByReach)) || newScan.summary.end >= oldScan.summary.end
   }
 
   /// Several attempts to replace one segment, of which some failed and could not be removed: the one that goes furthest counts.
   private mutating func dropAttempts(_ group: inout [Analysis.Candidate]) throws(LogError) {
     for candidate in group {
-      guard let id = candidate.header?.replaces, id != .zero else { continue }
-      for other in group where other.name != candidate.name && other.header?.replaces == id {
-        let isShorter = try scan(candidate)?.summary.end ?? 0 < scan(other)?.summary.end ?? 0
+      guard let id = try header(candidate)?.replaces, id != .zero, contains(group, candidate) else { continue }
+      for other in group where other.name != candidate.name {
+        guard try header(other)?.replaces == id else { continue }
+        let isShorter = try reach(candidate) < reach(other)
         leave(isShorter ? candidate : other, "an attempt to replace a segment, made again later", &group)
         if isShorter { break }
       }
@@ -102,6 +108,12 @@ struct Doubles {
       guard error.code == .corrupt else { throw error }
       return nil
     }
+  }
+
+  /// The offset after its last event.
+  private func reach(_ candidate: Analysis.Candidate) throws(LogError) -> Offset {
+    if let footer = candidate.footer { return footer.end }
+    return try scan(candidate)?.summary.end ?? candidate.name.base
   }
 
   /// What an open segment holds; nil without a sound header.

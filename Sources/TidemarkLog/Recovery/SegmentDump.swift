@@ -53,7 +53,7 @@ package enum SegmentDump {
           try show(Entry(position: at, kind: "zeros", fields: [("up to", "\(limit)")]))
         }
         return
-      case .bad(let at, let why), .unsupported(let at, let why):
+      case .bad(let at, let why):
         try show(Entry(position: at, kind: "damaged", fields: [("reason", why)]))
         guard let next = try reader.search(from: at + 8) else { return }
         reader.seek(to: next.at)

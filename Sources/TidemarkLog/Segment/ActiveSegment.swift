@@ -80,8 +80,9 @@ final class ActiveSegment: @unchecked Sendable {
   /// Syncs after `write(willSync: true)`; only then does the frame count.
   func syncFrame(_ frame: borrowing FrameBuffer) throws(LogError) {
     let named = durableEnd
+    if seeded(.failedAppendStays) { takeIn(frame) }
     try syncFile()
-    takeIn(frame)
+    if !seeded(.failedAppendStays) { takeIn(frame) }
     didSync()
     recordedDurable = max(recordedDurable, named)
   }
@@ -100,7 +101,9 @@ final class ActiveSegment: @unchecked Sendable {
   }
 
   private func syncFile() throws(LogError) {
+    if seeded(.noSync) { return }
     do throws(LogError) { try file.sync() } catch {
+      if seeded(.failedSyncRetried), (try? file.sync()) != nil { return }
       hasFailed = true
       throw error
     }
@@ -115,7 +118,7 @@ final class ActiveSegment: @unchecked Sendable {
     var frame = [UInt8](repeating: 0, count: FrameHeader.byteCount)
     FrameHeader(kind, base: summary.end, durable: durableEnd, incarnation: incarnation).encode(into: &frame, seed: seed)
     try write(frame.rawSpan, zerosAhead: false)
-    try syncFile()
+    if !seeded(.markNotSynced) { try syncFile() }
     position += UInt64(frame.count)
     recordedDurable = durableEnd
   }
@@ -123,7 +126,7 @@ final class ActiveSegment: @unchecked Sendable {
   private func write(_ bytes: RawSpan, zerosAhead: Bool) throws(LogError) {
     let end = position + UInt64(bytes.byteCount)
     do throws(LogError) {
-      if let close = foundClose {
+      if let close = foundClose, !seeded(.foundCloseTrusted) {
         try file.write(close.rawSpan, at: position - UInt64(close.count))
         foundClose = nil
       }

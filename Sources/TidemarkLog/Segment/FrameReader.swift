@@ -6,7 +6,6 @@ struct FrameReader {
     /// Zeros, or the end of the file.
     case end(at: UInt64)
     case bad(at: UInt64, why: String)
-    case unsupported(at: UInt64, why: String)
   }
 
   static let windowByteCount = 256 << 10
@@ -76,6 +75,8 @@ struct FrameReader {
   }
 
   /// Looks at the frame at ``position`` and steps behind it, unless it is bad.
+  ///
+  /// Throws ``LogError/Code/unsupportedVersion`` for a sound frame of a later version, and errors of reading.
   mutating func next() throws(LogError) -> Step {
     let step = try look()
     if case .frame(let header, _) = step {
@@ -105,7 +106,10 @@ struct FrameReader {
         // The file may be shorter than it said a moment ago.
         if windowCount - currentStart < need { return .bad(at: at, why: "the file ends inside a frame") }
         need = length
-      case .unsupported(let why): return .unsupported(at: at, why: why)
+      case .unsupported(let why):
+        throw LogError(
+          .unsupportedVersion, "the log is newer than this program", file: file.path, position: at, why: why,
+          advice: "use the version that wrote it")
       case .bad(let why):
         let visible = loaded.slice(currentStart, min(FrameHeader.byteCount, windowCount - currentStart))
         return visible.isZero() ? .end(at: at) : .bad(at: at, why: why)

@@ -34,11 +34,11 @@ struct FreshSegment {
       let written = try write(header, source, to: file, name: name, lost)
       let zeroedEnd = try ActiveSegment.writeZeros(
         file, from: written.position, ahead: options.zerosAheadByteCount, limit: options.segmentByteCount)
-      try file.sync()
+      if !seeded(.headerNotSynced) { try file.sync() }
       willName()
       try files.rename(unfinished, to: path)
       renamed = true
-      try files.syncDirectory(directory.segments)
+      if !seeded(.directoryNotSynced) { try files.syncDirectory(directory.segments) }
       return ActiveSegment(
         header: header, file: try files.open(path, .write), summary: written.summary, checkpoints: written.checkpoints,
         position: written.position,

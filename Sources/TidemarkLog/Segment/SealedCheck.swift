@@ -21,7 +21,7 @@ struct SealedCheck {
     var findings: [Finding] = []
     let header: SegmentHeader
     do throws(LogError) { header = try Sealer.header(file) } catch {
-      if error.code == .corrupt || error.code == .unsupportedVersion {
+      if error.code == .corrupt {
         return [Finding(.damagedHeader, file: name, position: 0, offsets: footer.base..<footer.end, error.why)]
       }
       throw error
@@ -62,13 +62,19 @@ struct SealedCheck {
     while reader.position < footer.idPagesPosition {
       let at = reader.position
       var why = "zeros stand where a frame should"
+      var start = at + 8
       switch try reader.next() {
       case .frame(let frame, _):
-        if let problem = take(frame, at: at, header, &content, &reader) { why = problem } else { continue }
-      case .bad(_, let problem), .unsupported(_, let problem): why = problem
+        guard let problem = take(frame, at: at, header, &content, &reader) else { continue }
+        why = problem
+        if frame.base > content.summary.end { start = at }
+      case .bad(_, let problem): why = problem
       case .end: break
       }
-      let next = try reader.search(from: at + 8)
+      var next = try reader.search(from: start)
+      while let frame = next, frame.header.base < content.summary.end || frame.header.canBeSkipped {
+        next = try reader.search(from: frame.at + 8)
+      }
       let end = next.map { min(max($0.header.base, content.summary.end), footer.end) } ?? footer.end
       findings.append(Finding(.damagedFrame, file: name, position: at, offsets: content.summary.end..<max(content.summary.end, end), why))
       if end > content.summary.end { content.summary.addGap(count: UInt32(clamping: end - content.summary.end)) }
@@ -87,6 +93,7 @@ struct SealedCheck {
   private mutating func take(
     _ frame: FrameHeader, at: UInt64, _ header: SegmentHeader, _ content: inout Content, _ reader: inout FrameReader
   ) -> String? {
+    if frame.canBeSkipped { return nil }
     guard frame.base == content.summary.end else {
       return "a frame for offset \(frame.base) stands where \(content.summary.end) should follow"
     }
@@ -102,8 +109,7 @@ struct SealedCheck {
       content.summary.addGap(count: frame.count)
       content.builder.endFrame(base: frame.base, position: at)
       gaps.append(Finding(.gap, file: name, position: at, offsets: frame.base..<frame.end, reader.payload.text()))
-    case .mark, .close, .index: return "a frame of type \(frame.kind) does not belong here"
-    case nil: break
+    case .mark, .close, .index, nil: return "a frame of type \(frame.kind) does not belong here"
     }
     frameCount += 1
     return nil

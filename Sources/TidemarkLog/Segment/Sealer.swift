@@ -36,6 +36,7 @@ struct Sealer {
       try target.sync()
       try Self.verify(target, footer, expected: scan.summary.digest.value)
       try target.makeReadOnly()
+      if seeded(.openFormRemovedFirst) { try files.remove(path) }
       try files.rename(unfinished, to: sealedPath)
       try files.syncDirectory(directory.segments)
       return .sealed(footer)

@@ -8,54 +8,62 @@ final class SegmentAccess: Sendable {
   /// The frame table of a sealed segment; nil for open ones, and if the index is damaged.
   let frames: [SegmentIndex.Frame]?
   let headerSession: [UInt8]
-  /// Sessions in a sealed segment.
+  /// Sessions in it: of a sealed segment from its index, of an open one as far as it was scanned.
   let sessions: [SegmentIndex.SessionEntry]
+  /// Where to start reading in an open form that was scanned.
+  let checkpoints: Checkpoints?
   /// Set if the index could not be read.
   let damagedIndex: Bool
 
+  /// - Parameter scannedTo: for an open form of which nothing is known yet: scan it up to that offset.
+  ///
   /// Throws ``LogError/Code/corrupt`` if the header is damaged, so that nothing in the file can be verified.
-  init(_ name: SegmentName, _ path: String, _ files: any FileSystem, footer: Footer?) throws(LogError) {
+  init(_ name: SegmentName, _ path: String, _ files: any FileSystem, footer: Footer?, scannedTo end: Offset? = nil) throws(LogError) {
     self.name = name
     file = try files.open(path, .read)
-    if let footer {
-      // The footer is enough to read by; the header only adds the session.
-      seed = footer.seed
-      headerSession = (try? Sealer.header(file))?.session ?? []
-    } else {
+    guard let footer else {
       let header = try Sealer.header(file)
+      var scan: SegmentScan?
+      if let end { scan = try SegmentScan(file, header, name: name.text, pinnedEnd: end) }
       seed = header.seed
       headerSession = header.session
-    }
-    guard let footer else {
       limit = nil
       frames = nil
-      sessions = []
+      sessions = scan?.summary.sessions ?? []
+      checkpoints = scan?.checkpoints
       damagedIndex = false
       return
     }
+    // The footer is enough to read by; the header only adds the session.
+    let header = try? Sealer.header(file)
+    seed = footer.seed
+    headerSession = header?.session ?? []
     limit = footer.idPagesPosition
-    var reader = FrameReader(
-      file, seed: footer.seed, from: footer.indexPosition, limit: footer.fileLength - UInt64(Footer.byteCount))
+    var reader = FrameReader(file, seed: footer.seed, from: footer.indexPosition, limit: footer.fileLength - UInt64(Footer.byteCount))
     if case .frame(let frame, _) = try reader.next(), frame.kind == FrameHeader.Kind.index.rawValue, reader.decode(),
       let index = SegmentIndex(reader.payload)
     {
       frames = index.frames
       sessions = index.sessions
+      checkpoints = nil
       damagedIndex = false
     } else {
+      var scan: SegmentScan?
+      if let header { scan = try SegmentScan(file, header, name: name.text, pinnedEnd: footer.end) }
       frames = nil
-      sessions = []
+      sessions = scan?.summary.sessions ?? []
+      checkpoints = scan?.checkpoints
       damagedIndex = true
     }
   }
 
   /// Where to begin reading to meet `offset`.
-  func position(for offset: Offset, _ checkpoints: Checkpoints?) -> UInt64 {
+  func position(for offset: Offset, _ known: Checkpoints?) -> UInt64 {
     if let frames {
       guard let at = frames.firstIndexHolding(offset) else { return UInt64(SegmentHeader.byteCount) }
       return frames[at].position
     }
-    return checkpoints?.position(for: offset) ?? UInt64(SegmentHeader.byteCount)
+    return (known ?? checkpoints)?.position(for: offset) ?? UInt64(SegmentHeader.byteCount)
   }
 }
 
@@ -95,15 +103,18 @@ final class SegmentReaders: Sendable {
 
   private let state = Locked(State())
 
-  func access(_ name: SegmentName, footer: Footer?, _ directory: LogDirectory, _ files: any FileSystem) throws(LogError) -> SegmentAccess {
+  func access(
+    _ name: SegmentName, footer: Footer?, scannedTo end: Offset? = nil, _ directory: LogDirectory, _ files: any FileSystem
+  ) throws(LogError) -> SegmentAccess {
     let known = state.withLock { state -> SegmentAccess? in
       guard let index = state.accesses.firstIndex(where: { $0.name == name }) else { return nil }
       let found = state.accesses.remove(at: index)
+      if end != nil && found.checkpoints == nil { return nil }
       state.accesses.append(found)
       return found
     }
     if let known { return known }
-    let opened = try SegmentAccess(name, directory.segment(name.text), files, footer: footer)
+    let opened = try SegmentAccess(name, directory.segment(name.text), files, footer: footer, scannedTo: end)
     state.withLock { state in
       if state.accesses.count >= Self.openLimit { state.accesses.removeFirst() }
       state.accesses.append(opened)

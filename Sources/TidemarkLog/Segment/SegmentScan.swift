@@ -49,21 +49,18 @@ struct SegmentScan {
       switch try reader.next() {
       case .frame(let frame, let at):
         if let why = accept(frame, at: at, &reader) {
-          if try !passOver(at, why, &reader) { return }
+          // One for later offsets counts itself, behind what is missing before it.
+          if try !passOver(at, why, from: frame.base > summary.end ? at : at + 8, &reader) { return }
         } else {
           isClosed = frame.kind == FrameHeader.Kind.close.rawValue
         }
-      case .unsupported(let at, let why):
-        throw LogError(
-          .unsupportedVersion, "the log is newer than this program", file: file.path, position: at, why: why,
-          advice: "use the version that wrote it")
       case .bad(let at, let why):
         if try !passOver(at, why, &reader) { return }
       case .end(let at):
         if let nonZero = try reader.endOfNonZero() {
           reader.seek(to: at)
           if try !passOver(at, "there are bytes behind the end", nonZero: nonZero, &reader) { return }
-        } else if let pinnedEnd {
+        } else if let pinnedEnd, !seeded(.pinNotChecked) {
           lose(summary.end..<pinnedEnd, at: at, "the segment ends before the offset that its successor names")
         } else {
           isClean = isClosed && findings.isEmpty
@@ -75,7 +72,7 @@ struct SegmentScan {
 
   /// Takes a valid frame in, or says why it does not fit.
   private mutating func accept(_ frame: FrameHeader, at: UInt64, _ reader: inout FrameReader) -> String? {
-    if frame.kind >= 0x80 {
+    if frame.canBeSkipped {
       keep(at, frame)
       return nil
     }
@@ -114,21 +111,24 @@ struct SegmentScan {
   }
 
   /// Decides what a bad frame means. True if scanning goes on behind it.
-  private mutating func passOver(_ at: UInt64, _ why: String, nonZero: UInt64? = nil, _ reader: inout FrameReader) throws(LogError) -> Bool
-  {
+  private mutating func passOver(
+    _ at: UInt64, _ why: String, from start: UInt64? = nil, nonZero: UInt64? = nil, _ reader: inout FrameReader
+  ) throws(LogError) -> Bool {
     let lost = summary.end
     // Valid frames behind the bad one count for what is recorded as durable.
     var next: (header: FrameHeader, at: UInt64)?
     var furthest = lost
     var durable = max(recordedDurable, knownDurable)
-    var from = at + 8
+    var from = start ?? at + 8
     while let found = try reader.search(from: from) {
-      if next == nil, found.header.base >= lost, found.header.kind < 0x80 { next = found }
+      from = found.at + UInt64(found.header.frameLength)
+      if found.header.canBeSkipped { continue }
+      if next == nil, found.header.base >= lost, found.header.kind != FrameHeader.Kind.index.rawValue { next = found }
       if found.header.base >= lost { furthest = max(furthest, found.header.end) }
       durable = max(durable, found.header.durable)
-      from = found.at + UInt64(found.header.frameLength)
     }
     guard let pinnedEnd else {
+      recordedDurable = durable
       if durable <= lost {
         reader.seek(to: at)
         var end = nonZero
@@ -140,7 +140,6 @@ struct SegmentScan {
             "\(why); nothing from here on is recorded as durable, it may have been acknowledged"))
         return false
       }
-      recordedDurable = durable
       return passDamage(at, why, next, otherwise: durable, &reader)
     }
     return passDamage(at, why, next, otherwise: pinnedEnd, &reader)
@@ -159,6 +158,7 @@ struct SegmentScan {
 
   private mutating func lose(_ offsets: Range<Offset>, at: UInt64, _ why: String) {
     findings.append(Finding(.damagedFrame, file: name, position: at, offsets: offsets, why))
+    if pinnedEnd == nil && seeded(.offsetsReusedAfterDamage) { return }
     var first = offsets.lowerBound
     while first < offsets.upperBound {
       let count = UInt32(min(UInt64(UInt32.max), offsets.upperBound - first))

@@ -69,7 +69,8 @@ private final class CutRun {
   private func work(_ driver: Driver, operations: Int, rounds: Int, opens: Bool = false) throws {
     let moments = Moments()
     driver.disk.beforeChange = { [unowned driver] disk, call in
-      moments.all.append(Moment(image: disk.image, history: driver.history, call: call))
+      let seen = moments.look(driver)
+      moments.all.append(Moment(image: disk.image, history: driver.history, call: call, seen: seen))
     }
     defer { driver.disk.beforeChange = nil }
     let mix = OperationMix.everything
@@ -84,10 +85,12 @@ private final class CutRun {
           driver.options.durability = [.buffered, .written, .synced][random.number(below: 3)]
         }
         note("\(operation)")
+        moments.mayLook = driver.options.durability == .synced && operation != .reopen
         if let error = try driver.perform(operation) {
           throw Violation(.operation, "\(operation) failed though nothing was wrong: \(error)")
         }
       }
+      if let failure = moments.failure { throw Violation(.i10, "a reader beside the writer fails: \(failure)") }
       try followUp(moments, driver, rounds)
     }
     driver.disk.beforeChange = nil
@@ -100,6 +103,20 @@ private final class CutRun {
 
   private final class Moments {
     var all: [Moment] = []
+    /// Whether what a reader sees is durable, because the log is a synced one.
+    var mayLook = false
+    private(set) var failure: (any Error)?
+    private var count = 0
+
+    /// What a reader sees beside the writer, in the middle of whatever that does. Not every time, because it costs as much as a recovery.
+    func look(_ driver: Driver) -> ReadBack? {
+      count += 1
+      guard mayLook, count % 8 == 0 else { return nil }
+      do { return try ReadBack(driver.openForReading()) } catch {
+        failure = failure ?? error
+        return nil
+      }
+    }
   }
 
   private func followUp(_ moments: Moments, _ driver: Driver, _ rounds: Int) throws {
@@ -157,6 +174,7 @@ private final class CutRun {
     if interrupts { disk.beforeChange = { disk, _ in images.all.append(disk.image) } }
     do { try driver.open() } catch { throw Violation(.operation, "the log does not open after a crash: \(error)") }
     disk.beforeChange = nil
+    try checkPreserved(driver, wreck)
     let read = try driver.checkAndSettle(after: wreck.crash)
     note("  recovered to \(read.first)..<\(read.size), events \(read.entries.filter { !$0.isControl }.map(\.offset))")
     if let seen, let lost = read.firstLost(of: seen) { throw Violation(.i10, "a reader saw event \(lost), which recovery did not keep") }
@@ -172,6 +190,18 @@ private final class CutRun {
     if wreck.rounds > 0, random.isOneIn(6) { try work(driver, operations: random.number(in: 1...5), rounds: wreck.rounds) }
   }
 
+  /// What recovery cuts away, it first keeps.
+  private func checkPreserved(_ driver: Driver, _ wreck: Wreck) throws {
+    guard let report = driver.log?.recoveryReport, let tail = report.findings.first(where: { $0.kind == .tornTail }),
+      let file = tail.file, let position = tail.position, let bytes = wreck.image.contents(of: "\(Driver.path)/\(file)"),
+      let last = bytes.lastIndex(where: { $0 != 0 }), last >= position
+    else { return }
+    let kept = report.preservedFiles.compactMap { driver.disk.image.contents(of: "\(Driver.path)/\($0)") }
+    if !kept.contains(where: { $0.elementsEqual(bytes[Int(position)...last]) }) {
+      throw Violation(.operation, "a torn tail of \(last + 1 - Int(position)) bytes was cut away and not kept: \(report)")
+    }
+  }
+
   private final class Images {
     var all: [DiskImage] = []
   }
@@ -181,8 +211,12 @@ private final class CutRun {
     do {
       let report = try driver.verify()
       if !report.isOK { throw Violation(.i9, "a crash looks like damage: \(report.findings)") }
-      let reader = try driver.openForReading()
-      return try ReadBack(reader)
+      let read = try ReadBack(driver.openForReading())
+      // Whatever left the device must be there for everybody.
+      if read.size < wreck.history.recorded {
+        throw Violation(.i7, "offset \(wreck.history.recorded) was recorded as durable, but a reader sees \(read.size) events")
+      }
+      return read
     } catch let error as LogError where !wreck.history.exists && error.isAbsence {
       return nil
     }

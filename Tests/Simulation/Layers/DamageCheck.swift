@@ -34,8 +34,10 @@ struct DamageCheck {
         if !knowing.isSeen, try !isWhole() { throw Violation(.i11, "verify does not see it though it knows the size") }
       }
       try refuse(verdict)
-      try read(verdict)
-      if quarantines { try quarantine(verdict, &piece) }
+      if quarantines {
+        try read(verdict)
+        try quarantine(verdict, &piece)
+      }
     } catch {
       piece.trace? += image.description()
       throw error

@@ -56,7 +56,7 @@ struct FaultScene {
     if crash == .powerCut { image.powerCut(.seeded(random.next(), garbage: .inFreshSectors)) }
     self.image = image
     history = before.history
-    operations = (0..<random.number(in: 2...5)).map { _ in mix.operation(using: &random) }
+    operations = Self.operations(mix, &random)
     // Once without a fault.
     let driver = Driver(SimulatedDisk(image), history, options, seed: self.seed)
     driver.disk.trace = []
@@ -66,5 +66,15 @@ struct FaultScene {
       if let error = try driver.perform(operation) { throw Violation(.operation, "\(operation) failed though nothing was wrong: \(error)") }
     }
     calls = driver.disk.trace?.map(\.kind) ?? []
+  }
+
+  /// Some of everything; or opening and closing again and again, with appends in between.
+  private static func operations(_ mix: OperationMix, _ random: inout SeededRandom) -> [Operation] {
+    if random.isOneIn(4) {
+      return (0..<random.number(in: 1...3)).flatMap { _ -> [Operation] in
+        [random.isOneIn(4) ? .suspend : .reopen, .append(byteCount: random.number(in: 0...400))]
+      }
+    }
+    return (0..<random.number(in: 2...5)).map { _ in mix.operation(using: &random) }
   }
 }

@@ -27,14 +27,16 @@ struct FlipLayer: Layer {
     specimens = try Specimen.Kind.allCases.map { try Specimen($0, seed: splitMix(seed &+ UInt64($0.rawValue))) }
     var pieces: [Work] = []
     for (index, specimen) in specimens.enumerated() {
-      pieces.append(.segments(specimen: index))
       for (subjectIndex, subject) in specimen.subjects.enumerated() where Self.isOfInterest(subject, specimen) {
         for start in stride(from: 0, to: subject.byteCount, by: Self.blockByteCount) {
           pieces.append(.block(specimen: index, subject: subjectIndex, start: start))
         }
       }
     }
-    self.pieces = pieces
+    // So that a short run sees something of every file.
+    var random = SeededRandom(seed: seed)
+    pieces.shuffle(using: &random)
+    self.pieces = specimens.indices.map { .segments(specimen: $0) } + pieces
   }
 
   /// Each kind of file once: the specimens have several of some.

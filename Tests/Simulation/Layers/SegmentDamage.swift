@@ -5,6 +5,8 @@ import TidemarkLog
 struct SegmentDamage: CustomStringConvertible {
   enum Kind {
     case delete(Int)
+    /// So many bytes are left: it ends behind one of its frames.
+    case cut(Int, byteCount: Int)
     case swap(Int, Int)
     /// The same bytes under another segment's id.
     case double(Int)
@@ -31,6 +33,13 @@ struct SegmentDamage: CustomStringConvertible {
       damages.append(
         SegmentDamage(
           kind: .double(index), expectation: Expectation(mayLose: 0..<0), description: "\(subject.path) doubled under another id"))
+      if !subject.isNewest {
+        for frame in subject.frames {
+          let kept = Expectation(mayLose: frame.offsets.lowerBound..<subject.offsets.upperBound)
+          let text = "\(subject.path) cut behind offset \(frame.offsets.lowerBound)"
+          damages.append(SegmentDamage(kind: .cut(index, byteCount: frame.position), expectation: kept, description: text))
+        }
+      }
       for other in subjects.indices where other > index {
         let both =
           min(
@@ -50,6 +59,8 @@ struct SegmentDamage: CustomStringConvertible {
     let paths = specimen.segments
     switch kind {
     case .delete(let index): try image.delete(paths[index])
+    case .cut(let index, let byteCount):
+      try image.setContents(of: paths[index], to: Array((image.contents(of: paths[index]) ?? []).prefix(byteCount)))
     case .swap(let index, let other):
       let (first, second) = (image.contents(of: paths[index]) ?? [], image.contents(of: paths[other]) ?? [])
       try image.setContents(of: paths[index], to: second)

@@ -34,7 +34,7 @@ class Chain(LogTest):
     first = s.name(0, A)
     self.assertEqual(self.found({first: open_segment(A, 0, [2, 2]), s.name(4, B): second}), ([], 5))
     self.assertEqual(self.found({first: open_segment(A, 0, [2, 2, 3]), s.name(4, B): second}), ([], 5))
-    self.assertEqual(self.found({first: open_segment(A, 0, [2, 3]), s.name(4, B): second}), ([], 5))
+    self.assertEqual(self.found({first: open_segment(A, 0, [2, 3]), s.name(4, B): second}), ([("damaged-frame", 2, 4)], 3))
     self.assertEqual(self.found({first: open_segment(A, 0, [2, 2])[:-50], s.name(4, B): second}), ([("damaged-frame", 2, 4)], 3))
     self.assertEqual(self.found({first: open_segment(A, 0, [2]), s.name(4, B): second}), ([("damaged-frame", 2, 4)], 3))
     hole = bytearray(open_segment(A, 0, [1, 1, 2]))
@@ -86,7 +86,7 @@ class Chain(LogTest):
     self.assertEqual(self.verify({**files, s.name(0, A): source})["findings"][0]["file"], s.name(0, A))
     half = {**files, SEALED: files[SEALED][:-700], s.name(0, A): source}
     self.assertEqual((self.found(half), self.verify()["findings"][0]["file"]), (([("leftover", None, None)], 7), SEALED))
-    old, new = open_segment(A, 0, [2, 2]), open_segment(B, 0, [3, 1], replaces=A)
+    old, new = open_segment(A, 0, [2, 2], durable=2), open_segment(B, 0, [3, 1], replaces=A)
     for files, loser in (({s.name(0, A): old, s.name(0, B): new}, A), ({s.name(0, A): old, s.name(0, B): new[:-200]}, B)):
       self.assertEqual(self.found(files), ([("leftover", None, None)], 4))
       self.assertEqual(self.verify()["findings"][0]["file"], s.name(0, loser))
@@ -186,7 +186,7 @@ class Chain(LogTest):
   def test_contents_that_verify_but_are_not_well_formed(self):
     good = s.record(1, subject="N1")
     bad = [good[:-1], good + b"x", good[:7] + b"\xff" + good[8:], good[:5] + b"\xb0" + good[6:],
-           s.record(1, type=""), s.record(1, goes_on=True), good[:-1] + b"\xff",
+           s.record(1, type=""), good[:-1] + b"\xff",
            s.record(1, extensions=b"\1\0\2\0ab"), s.record(1, extensions=b"\x09\0\xff\0")]
     for raw in bad:
       self.assertEqual(self.kinds({OPEN: s.header(A, 0) + s.events(A, 0, [raw])}), ["torn-tail"], raw)

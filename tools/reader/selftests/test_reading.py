@@ -42,7 +42,7 @@ class Healthy(LogTest):
       self.assertIn("damaged-index", self.kinds({**files, name: damaged}))
 
   def test_an_empty_log_and_no_log(self):
-    self.assertFalse(self.verify({"segments/other": b""})["ok"])
+    self.assertEqual(self.kinds({"segments/other": b""}), ["missing-newest"])
     self.assertTrue(self.verify({OPEN: s.header(A, 0) + bytes(99)})["ok"])
     for path in (self.root, os.path.join(self.folder, "identity")):
       self.assertRaises(NotALog, Log, path)

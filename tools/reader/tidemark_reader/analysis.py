@@ -1,16 +1,18 @@
 """The analysis of Specs/recovery.md: which files count, how they hang together, and where the log ends."""
 
-from .bases import settle_bases
+from .bases import holds_nothing, settle_bases
 from .identity import check_directory, identity_from_segments, read_identity
 from .page import FOOTER_SIZE
-from .page import PAGE_SIZE as HEADER_SIZE
 from .report import Finding
-from .segment import NAME, Segment, find_end, open_steps, recorded_durable, settle_newest, settle_pinned, settle_sealed
-from .walk import Hole
+from .segment import NAME, Segment, open_steps, recorded_durable, settle_newest, settle_pinned, settle_sealed
 
 
 class Analysis:
-  """The verdict on a log. `segments` are the files that count, oldest first; `findings` what the analysis saw."""
+  """The verdict on a log.
+
+  `segments` are the closed segments that count, oldest first; `newest` is the open one at the end, or None; `durable` is D; `end` is the end of what is
+  known, losses included.
+  """
 
   def __init__(self, log_path):
     self.path = log_path
@@ -22,21 +24,20 @@ class Analysis:
         self.add("leftover", "segments/" + name, None, None, None, "unfinished work")
     if self.identity is None:
       self.identity = identity_from_segments(files)
-    self.newest_steps = []
     self.segments = settle_bases(self, self.without_foreign(files))
-    self.find_ends()
-    self.durable_elsewhere = 0
-    self.discard_torn_newest()
-    self.floor = self.trim_floor()
+    self.newest, self.newest_settled = None, None
+    self.end = self.discarded_base = 0
+    self.floor = max([segment.floor() for segment in self.segments] or [0])
+    self.durable = max([self.floor] + [segment.footer.end if segment.footer else segment.base for segment in self.segments])
+    self.take_newest()
     self.drop_trimmed()
-    self.durable = self.recorded_durable()
-    self.check_oldest()
-    self.settled = {}
-    for number in range(len(self.segments) - 1):
-      self.check_link(self.segments[number], self.segments[number + 1])
-    self.end = self.settle_end()
+    candidates, self.segments = self.segments, []
+    self.link(candidates)
+    self.check_oldest(candidates)
+    self.durable = max(self.durable, self.discarded_base)
     if self.durable > self.end:
       self.add("missing-newest", "segments", None, self.end, self.durable, "more is recorded as durable than is there")
+      self.end = self.durable
 
   def add(self, kind, file, position, first, last, message):
     """Note a finding."""
@@ -47,7 +48,7 @@ class Analysis:
     return segment.seed(self.identity.log_id or bytes(16), self.identity.epoch)
 
   def steps(self, segment):
-    """Frames and holes of an open segment."""
+    """Frames and holes of a segment that is read frame by frame."""
     return open_steps(segment, self.seed(segment))
 
   def without_foreign(self, files):
@@ -61,154 +62,124 @@ class Analysis:
         self.add("foreign-segment", segment.file, 0, None, None, reason)
     return own
 
-  def find_ends(self):
-    """Steps 2 and 4: sealed ends without a sound footer, and open ends from the base of the next segment."""
-    for number, segment in enumerate(self.segments):
-      successor = self.segments[number + 1].base if number + 1 < len(self.segments) else None
-      if not segment.sealed:
-        segment.pinned_end = segment.end = successor
-      elif segment.footer is None:
-        find_end(segment, self.seed(segment), successor)
-        if segment.header:
-          position = max(0, segment.size - FOOTER_SIZE)
-          self.add("damaged-index", segment.file, position, None, None, "footer: " + segment.footer_damage)
-
-  def discard_torn_newest(self):
-    """Step 5: a newest segment with a torn header is left over from a crash unless something durable was in it."""
-    while self.segments and not self.segments[-1].sealed and self.segments[-1].header is None:
-      newest, older = self.segments[-1], self.segments[:-1]
-      if any(newest.read()[HEADER_SIZE:]):
-        return
-      recorded = max([recorded_durable(self.steps(newest))] + [segment.end or segment.base for segment in older])
-      if max(recorded, max([segment.floor() for segment in older] or [0])) > newest.base:
-        return
-      self.segments.pop()
-      self.add("leftover", newest.file, None, None, None, "the header is torn and nothing durable is in it: " + newest.header_damage)
-      if older and not older[-1].sealed:
-        older[-1].pinned_end = older[-1].end = None
-
-  def trim_floor(self):
-    """Step 4: the highest trim floor of headers, footers and trim records."""
-    floor = 0
-    for number, segment in enumerate(self.segments):
-      floor = max(floor, segment.floor())
-      is_newest = number + 1 == len(self.segments)
-      if segment.header is None and (segment.sealed or not is_newest):
+  def take_newest(self):
+    """Step 5: the open segment at the end, and what of it counts."""
+    while self.segments and not self.segments[-1].sealed:
+      segment = self.segments.pop()
+      known = max([self.floor, self.discarded_base] + [other.footer.end for other in self.segments if other.footer])
+      if segment.header is None and known <= segment.base and holds_nothing(segment):
+        self.discarded_base = max(self.discarded_base, segment.base)
+        self.add("leftover", segment.file, None, None, None, "it holds nothing, not even a header: " + segment.header_damage)
         continue
-      if segment.sealed and segment.footer is None:
-        floor = max(floor, settle_sealed(segment, self.seed(segment)).floors())
-      elif not segment.sealed and number + 1 < len(self.segments):
-        floor = max(floor, settle_pinned(segment, self.steps(segment), segment.pinned_end).floors(segment.pinned_end))
-      elif not segment.sealed:
-        self.newest_steps = self.steps(segment)
-        durable = max(segment.base, recorded_durable(self.newest_steps))
-        floor = max(floor, settle_newest(segment, self.newest_steps, durable).floors())
-    return floor
+      steps = self.steps(segment)
+      self.durable = max(self.durable, self.discarded_base, segment.base, recorded_durable(steps))
+      settled = settle_newest(segment, steps, max(known, segment.base, recorded_durable(steps)))
+      self.newest, self.newest_settled = segment, settled
+      segment.end = self.end = settled.end
+      if segment.header is None:
+        segment.is_readable = False
+        self.add("damaged-header", segment.file, 0, segment.base, segment.end, segment.header_damage)
+        self.floor = max(self.floor, self.floor_before_newest())
+      self.findings += settled.findings
+      self.floor = max(self.floor, settled.floors())
+      return
+
+  def floor_before_newest(self):
+    """The floor at the end of the segment before the newest one, whose own header does not tell it."""
+    if not self.segments or self.segments[-1].footer or not self.segments[-1].header:
+      return 0
+    last = self.segments[-1]
+    return settle_pinned(last, self.steps(last), self.newest.base).floors()
 
   def drop_trimmed(self):
     """Step 4: segments below the floor are left over from an interrupted trim."""
-    while len(self.segments) > 1 and self.segments[0].end <= self.floor:
-      segment = self.segments.pop(0)
-      self.add("leftover", segment.file, None, None, None, "the segment lies below the trim floor %d" % self.floor)
+    kept = []
+    for number, segment in enumerate(self.segments):
+      following = self.segments[number + 1] if number + 1 < len(self.segments) else self.newest
+      end = segment.footer.end if segment.footer else following.base if following else None
+      if end is not None and end <= self.floor:
+        self.add("leftover", segment.file, None, None, None, "the segment lies below the trim floor %d" % self.floor)
+      else:
+        kept.append(segment)
+    self.segments = kept
 
-  def recorded_durable(self):
-    """D, the highest offset that anything records as durable."""
-    durable = max(self.floor, recorded_durable(self.newest_steps))
-    for segment in self.segments:
-      durable = max(durable, segment.end if segment.sealed else segment.base)
-    if self.segments and not self.segments[-1].sealed and self.segments[-1].header is None:
-      durable = max(durable, recorded_durable(self.steps(self.segments[-1])))
-    return durable
+  def link(self, candidates):
+    """Step 4: each segment against the next one, and against what that one records of it."""
+    expected = None
+    for number, segment in enumerate(candidates):
+      following = candidates[number + 1] if number + 1 < len(candidates) else self.newest
+      next_base = following.base if following else self.discarded_base if self.discarded_base > segment.base else None
+      self.check_begin(segment, expected)
+      if expected is not None and segment.base < expected:
+        continue
+      if segment.header is None and segment.footer is None:
+        expected = max(segment.base, next_base or 0)
+        self.add("damaged-header", segment.file, 0, segment.base, expected, segment.header_damage)
+        continue
+      pin = following.pin if following else None
+      self.find_end(segment, next_base, pin)
+      self.check_pin(segment, next_base, pin)
+      self.segments.append(segment)
+      expected = segment.end
+    if self.newest:
+      self.check_begin(self.newest, expected)
+      return
+    self.end = expected if expected is not None else self.floor
+    self.durable = max(self.durable, self.end)
+    if not any(finding.kind == "leftover" and finding.file.endswith(".open") for finding in self.findings):
+      self.add("missing-newest", "segments", None, self.end, self.end, "the newest segment is gone; what it held is unknown")
 
-  def check_oldest(self):
-    """Step 4: the first segment must begin at the floor or below."""
-    if self.segments and self.segments[0].base > self.floor:
-      self.add("missing-oldest", "segments", None, self.floor, self.segments[0].base, "the first segment begins above the trim floor")
+  def check_begin(self, segment, expected):
+    """A segment must begin where its predecessor ends."""
+    if expected is not None and segment.base > expected:
+      self.add("missing-segment", "segments", None, expected, segment.base, "no segment holds these offsets")
+    elif expected is not None and segment.base < expected and segment is not self.newest:
+      self.add("doubled-segment", segment.file, None, None, None, "it begins before its predecessor's end %d" % expected)
 
-  def check_link(self, segment, successor):
-    """Step 4: one segment against what its successor records of it."""
-    pin, base = successor.pin, successor.base
-    if not self.check_header(segment):
-      if segment.end < base:
-        self.add("missing-segment", "segments", None, segment.end, base, "no segment holds these offsets")
+  def find_end(self, segment, next_base, pin):
+    """Where a closed segment ends: the footer says so, or the successor that pins it, or else its own frames."""
+    if segment.footer:
+      segment.end = segment.footer.end
       return
     if segment.sealed:
-      if segment.footer is None:
-        settled = self.settle(segment)
-        segment.digest = settled.record_digest() if settled.is_whole else None
-      if base > segment.end:
-        self.add("missing-segment", "segments", None, segment.end, base, "no segment holds these offsets")
-      elif base < segment.end or (pin and self.differs(segment, pin, base)):
-        segment.pinned_end = base
-        self.mismatch(segment, segment.end)
+      position = max(0, segment.size - FOOTER_SIZE)
+      self.add("damaged-index", segment.file, position, None, None, "footer: " + segment.footer_damage)
+    if next_base is not None and (pin is None or pin.id == segment.id):
+      segment.end = next_base
       return
+    segment.end = self.frames_end(segment, next_base)
+    missing_base = pin.end - pin.count if pin else 0
+    if missing_base > segment.base:
+      segment.end = min(segment.end, missing_base)
+
+  def frames_end(self, segment, highest):
+    """Where the frames of a segment end whose own successor is missing."""
     steps = self.steps(segment)
-    missing = base - pin.count if pin and pin.id != segment.id else 0
-    has_missing = segment.base < missing < base
-    if has_missing:
-      segment.pinned_end = segment.end = self.contiguous_end(segment, steps, missing)
-      self.add("missing-segment", "segments", None, segment.end, base, "no segment holds these offsets")
-      steps = self.steps(segment)
-    settled = settle_pinned(segment, steps, segment.pinned_end)
-    self.findings += settled.findings
-    if pin and not has_missing:
-      segment.digest = settled.record_digest(base) if settled.is_whole else None
-      if self.differs(segment, pin, base):
-        self.mismatch(segment, base)
+    end = settle_newest(segment, steps, max(segment.base, recorded_durable(steps))).end
+    return end if highest is None else min(end, highest)
 
-  @staticmethod
-  def contiguous_end(segment, steps, highest):
-    """How far an open segment reaches whose own successor is missing."""
-    return min(highest, max([segment.base] + [step.end for step in steps if not isinstance(step, Hole)]))
+  def check_pin(self, segment, next_base, pin):
+    """Step 4: what the successor records of a segment."""
+    if pin is None:
+      return
+    if pin.id != segment.id:
+      differs = next_base <= segment.end
+    elif segment.footer:
+      differs = (pin.end, pin.count, pin.digest) != (segment.end, segment.end - segment.base, segment.footer.digest)
+    else:
+      settled = settle_pinned(segment, self.steps(segment), segment.end)
+      differs = settled.is_whole and settled.record_digest() != pin.digest
+    if differs:
+      self.add("pin-mismatch", segment.file, None, segment.base, segment.end, "the next segment records another predecessor")
 
-  def check_header(self, segment):
-    """False, with a finding, if the header is damaged: the segment is not read then."""
-    if segment.header:
-      return True
-    segment.is_readable = False
-    self.add("damaged-header", segment.file, 0, segment.base, segment.end, segment.header_damage)
-    return False
-
-  @staticmethod
-  def differs(segment, pin, base):
-    """True if a pin is not about this segment as it is. A digest that is not known is not compared."""
-    if pin.id != segment.id or pin.count != base - segment.base or pin.end != base:
-      return True
-    return segment.digest is not None and pin.digest != segment.digest
-
-  def mismatch(self, segment, end):
-    """The segment is not what its successor records. It is read all the same: each of its frames verifies."""
-    self.add("pin-mismatch", segment.file, None, segment.base, end, "the next segment records another predecessor")
-
-  def settle_end(self):
-    """Step 5: the newest segment. Returns the end of the log."""
-    if not self.segments:
-      if not any(finding.kind == "leftover" and finding.file.endswith(".open") for finding in self.findings):
-        self.add("missing-newest", "segments", None, 0, 0, "no segment is there")
-      return 0
-    newest = self.segments[-1]
-    torn = any(finding.kind == "leftover" and finding.file.endswith(".open") for finding in self.findings)
-    if newest.sealed and not torn:
-      self.add("missing-newest", "segments", None, newest.end, newest.end, "the newest segment is sealed: its successor is missing")
-    if newest.header is None and not newest.sealed:
-      settled = settle_newest(newest, self.newest_steps, self.durable)
-      newest.end = settled.end
-      self.check_header(newest)
-      self.findings += settled.findings
-      return newest.end
-    if newest.header is None and newest.footer is None:
-      newest.end = max(newest.base, self.durable)
-    if not self.check_header(newest) or newest.sealed:
-      return newest.end
-    settled = settle_newest(newest, self.newest_steps, self.durable)
-    self.findings += settled.findings
-    newest.end = settled.end
-    return settled.end
+  def check_oldest(self, candidates):
+    """Step 4: the first segment must begin at the floor or below."""
+    oldest = candidates[0] if candidates else self.newest
+    if oldest and oldest.base > self.floor:
+      self.add("missing-oldest", "segments", None, self.floor, oldest.base, "the first segment begins above the trim floor")
 
   def settle(self, segment):
-    """The part of a readable segment that counts. Damage of open segments is already among the findings of the analysis."""
-    if segment.sealed:
+    """The part of a closed segment that counts."""
+    if segment.footer:
       return settle_sealed(segment, self.seed(segment))
-    if segment is self.segments[-1]:
-      return settle_newest(segment, self.newest_steps, self.durable)
-    return settle_pinned(segment, self.steps(segment), segment.pinned_end)
+    return settle_pinned(segment, self.steps(segment), segment.end)

@@ -2,73 +2,98 @@
 
 import itertools
 
-from .page import ZERO_ID
+from .page import PAGE_SIZE, ZERO_ID
+from .report import HARMLESS
 from .segment import open_steps, recorded_durable, settle_newest
 
 
 def settle_bases(analysis, files):
   """One file for each base, in order. What does not count becomes a finding of the analysis."""
   files = sorted(files, key=lambda file: (file.base, file.file))
-  groups = [list(group) for _, group in itertools.groupby(files, key=lambda file: file.base)]
-  chosen = []
-  for number, group in enumerate(groups):
-    pinned = {file.pin.id for file in groups[number + 1] if file.pin} if number + 1 < len(groups) else set()
-    chosen.append(settle_base(analysis, group, pinned))
-  return chosen
+  groups = itertools.groupby(files, key=lambda file: file.base)
+  return [Group(analysis, list(group)).settle() for _, group in groups]
 
 
-def settle_base(analysis, group, pinned):
-  """The one file of a base that counts. `pinned` are the ids that files of the next base name as predecessor."""
-  group = settle_sealing(analysis, group)
-  if len(group) > 1:
-    group = settle_torn(analysis, group)
-  while len(group) > 1:
-    pair = find_replacing(group)
-    if pair is None:
-      break
-    replaced, replacing = pair
-    loser = replaced if reach(analysis, replacing) >= reach(analysis, replaced) else replacing
-    leftover(analysis, group, loser, "recovery or a first commit was interrupted: another file of this base counts")
-  best = min(group, key=lambda file: (file.header is None, file.id not in pinned, not file.sealed, file.file))
-  for file in group:
-    if file is not best:
-      analysis.add("doubled-segment", file.file, None, None, None, "another segment has the same base")
-  return best
+def holds_nothing(file):
+  """True if nothing but zeros stands behind the header, or nothing at all."""
+  return not any(file.read()[PAGE_SIZE:])
 
 
-def leftover(analysis, group, file, message):
-  """Take a file out of a group."""
-  group.remove(file)
-  analysis.add("leftover", file.file, None, None, None, message)
+class Group:
+  """Files of one base, ordered by name."""
 
+  def __init__(self, analysis, files):
+    self.analysis = analysis
+    self.files = files
 
-def settle_sealing(analysis, group):
-  """Of an open and a sealed file of one id the sealed one counts if its footer verifies."""
-  for sealed in [file for file in group if file.sealed]:
-    for twin in [file for file in group if not file.sealed and file.id == sealed.id]:
-      loser = twin if sealed.footer else sealed
-      leftover(analysis, group, loser, "sealing was interrupted: the other form of the segment counts")
-  return group
+  def leave(self, file, message):
+    """Take a file out that serves nothing any more."""
+    if file in self.files:
+      self.files.remove(file)
+      self.analysis.add("leftover", file.file, None, None, None, message)
 
+  def settle(self):
+    """The file that counts. The rules apply one after another, each to what the ones before it left."""
+    if len(self.files) > 1:
+      for rule in (self.leave_twins, self.leave_replaced, self.leave_attempts, self.leave_empty):
+        rule()
+    best = next((file for file in self.files if file.header or file.footer), self.files[0])
+    for file in self.files:
+      if file is not best:
+        self.analysis.add("doubled-segment", file.file, None, None, None, "another segment has the same base")
+    return best
 
-def settle_torn(analysis, group):
-  """Files with a torn header beside a sound one are left over unless something durable is in them."""
-  for file in [file for file in group if not file.sealed and file.header is None]:
-    if len(group) > 1 and recorded_durable(open_steps(file, analysis.seed(file))) <= file.base:
-      leftover(analysis, group, file, "the header is torn and nothing durable is in it: " + file.header_damage)
-  return group
+  def leave_twins(self):
+    """Of an open and a sealed file of one id the sealed one counts if its footer is sound, else the open one if its header is."""
+    for sealed in [file for file in self.files if file.sealed]:
+      for twin in [file for file in self.files if not file.sealed and file.id == sealed.id]:
+        if sealed.footer:
+          self.leave(twin, "sealing was interrupted: the sealed form counts")
+        elif twin.header:
+          self.leave(sealed, "sealing was interrupted: the open form counts")
 
+  def leave_replaced(self):
+    """A file that another one names as replaced."""
+    for new in list(self.files):
+      for old in list(self.files):
+        if new.header and new.header.replaces == old.id != ZERO_ID:
+          self.leave(old if self.counts(new, old) else new, "recovery or a first commit was interrupted: another file of this base counts")
+          break
 
-def find_replacing(group):
-  """Two open files of which the second names the first as replaced, or None."""
-  opened = [file for file in group if not file.sealed and file.header]
-  for replaced, replacing in itertools.permutations(opened, 2):
-    if replacing.header.replaces == replaced.id != ZERO_ID:
-      return replaced, replacing
-  return None
+  def leave_attempts(self):
+    """Of several files that replace the same one, all but the one that reaches furthest."""
+    for file in list(self.files):
+      for other in list(self.files):
+        if file in self.files and other is not file and self.replace_the_same(file, other):
+          self.leave(file if self.reach(file) < self.reach(other) else other, "an attempt to replace a segment, made again later")
 
+  @staticmethod
+  def replace_the_same(file, other):
+    """True if both headers name the same segment as replaced."""
+    return bool(file.header and other.header) and file.header.replaces == other.header.replaces != ZERO_ID
 
-def reach(analysis, file):
-  """How far the frames of an open file reach."""
-  steps = open_steps(file, analysis.seed(file))
-  return settle_newest(file, steps, max(file.base, recorded_durable(steps))).end
+  def leave_empty(self):
+    """Open files that hold nothing, as long as another file remains."""
+    for file in list(self.files):
+      if len(self.files) > 1 and not file.sealed and holds_nothing(file):
+        self.leave(file, "it holds nothing, and another segment has the same base")
+
+  def counts(self, new, old):
+    """False if the replacing file is damaged, or emptied while the old one records something durable, and the old one reaches further."""
+    if any(file.footer or not file.header for file in (new, old)):
+      return True
+    settled = self.scan(new)
+    is_damaged = any(finding.kind not in HARMLESS for finding in settled.findings)
+    is_emptied = not settled.frames and recorded_durable(self.steps(old)) > old.base
+    return not (is_damaged or is_emptied) or settled.end >= self.reach(old)
+
+  def steps(self, file):
+    return open_steps(file, self.analysis.seed(file))
+
+  def scan(self, file):
+    steps = self.steps(file)
+    return settle_newest(file, steps, max(file.base, recorded_durable(steps)))
+
+  def reach(self, file):
+    """The offset after the last event of a file."""
+    return file.footer.end if file.footer else self.scan(file).end

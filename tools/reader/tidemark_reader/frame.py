@@ -30,7 +30,7 @@ def read_frame(data, position, limit, seed, file):
   """The frame at a position of a file's bytes, which must end at `limit` or before. Raises `Damaged` or `Unsupported`."""
   if limit - position < HEAD_SIZE:
     raise Damaged("a frame header is cut short")
-  (stored_hash, magic, version, kind, flags, stored_size, raw_size, base, count, zero, durable,
+  (stored_hash, magic, version, kind, flags, stored_size, raw_size, base, count, _, durable,
    incarnation) = HEAD.unpack_from(data, position)
   if magic != b"TMFR":
     raise Damaged("no frame begins here")
@@ -57,7 +57,7 @@ def read_frame(data, position, limit, seed, file):
     raise Unsupported(file, position, "frame type %d" % kind)
   if flags > 1:
     raise Unsupported(file, position, "frame flags %d" % flags)
-  if zero or raw_size > LARGEST or base + count > HIGHEST_OFFSET:
+  if raw_size > LARGEST or base + count > HIGHEST_OFFSET:
     raise Damaged("a field of the frame is out of range")
   stored = data[position + HEAD_SIZE : position + HEAD_SIZE + stored_size]
   frame.raw = expand(stored, flags, raw_size)

@@ -1,6 +1,5 @@
 """The file `identity`, and the log's own ids where it is damaged."""
 
-import collections
 import os
 
 from .page import PAGE_SIZE, IdentitySlot
@@ -41,12 +40,11 @@ def read_identity(log_path):
 
 
 def identity_from_segments(segments):
-  """The log id that most segments have, oldest first where two are equal, with the epoch of the newest of them. Raises `NotALog` if none tells."""
-  parts = [part for segment in segments for part in (segment.header or segment.footer,) if part]
-  if not parts:
-    raise NotALog("the log has lost its identity, and no segment tells it")
-  log_id = collections.Counter(part.log_id for part in parts).most_common(1)[0][0]
-  return Identity(log_id, [part.epoch for part in parts if part.log_id == log_id][-1])
+  """The log id in the segments, with the epoch of the newest. Raises `NotALog` if none tells it, or if they contradict each other."""
+  parts = [segment.ids_page for segment in segments if segment.ids_page]
+  if len({part.log_id for part in parts}) != 1:
+    raise NotALog("the log has lost its identity, and the segments do not tell it")
+  return Identity(parts[0].log_id, parts[-1].epoch)
 
 
 def check_directory(log_path):

@@ -9,7 +9,7 @@ from .frame import GAP, INDEX
 from .merged import check_merged
 from .record import SESSION, USER, boot_id
 from .report import Finding
-from .sealed import check_sealed
+from .sealed import check_sealed, header_fault
 
 
 class Log:
@@ -28,25 +28,38 @@ class Log:
   def settled_segments(self):
     """What counts of each segment that can be read, oldest first. Adds what reading finds to `findings`."""
     for segment in self.analysis.segments:
-      if not segment.is_readable:
-        continue
       settled = self.analysis.settle(segment)
-      if segment.sealed:
-        self.findings += settled.findings
-      for frame in settled.frames:
-        if frame.type == GAP:
-          reason = frame.raw.decode("utf-8", "replace")
-          self.findings.append(Finding("gap", segment.file, frame.position, frame.base, frame.end, reason))
-      yield settled
+      self.findings += settled.findings
+      yield self.with_gaps(settled)
+    if self.analysis.newest:
+      settled = self.with_gaps(self.analysis.newest_settled)
+      if self.analysis.newest.is_readable:
+        yield settled
+
+  def with_gaps(self, settled):
+    """Note the gaps of a segment."""
+    for frame in settled.frames:
+      if frame.type == GAP:
+        reason = frame.raw.decode("utf-8", "replace")
+        self.findings.append(Finding("gap", settled.segment.file, frame.position, frame.base, frame.end, reason))
+    return settled
 
   def records(self):
     """Offset, record and boot id (or None) of every record that can be read, in order, control events included."""
     for settled in self.settled_segments():
-      boot = boot_id(settled.segment.header.session)
-      for offset, record in settled.contents(settled.segment.pinned_end):
+      header = settled.segment.header
+      boot = boot_id(header.session) if header else None
+      limit = self.next_base(settled.segment)
+      for offset, record in settled.contents():
+        if limit is not None and offset >= limit:
+          break
         if record.kind == SESSION:
           boot = boot_id(record.data)
         yield offset, record, boot
+
+  def next_base(self, segment):
+    """Where the next segment begins; its events count where two overlap."""
+    return min([other.base for other in (*self.analysis.segments, self.analysis.newest) if other and other.base > segment.base], default=None)
 
   def durable_records(self):
     """The same up to the recorded durable offset: a reader beside the writer shows nothing that a power cut could still take back."""
@@ -60,26 +73,36 @@ class Log:
     entries = {} if os.path.isdir(os.path.join(self.path, "index")) else None
     for settled in self.settled_segments():
       segment = settled.segment
-      frames += sum(1 for frame in settled.frames if frame.type <= INDEX)
-      kinds = [record.kind for _, record in settled.contents(segment.pinned_end)]
-      users = kinds.count(USER)
-      events += users
-      controls += len(kinds) - users
-      if segment.sealed and segment.footer:
-        self.findings += check_sealed(settled, self.analysis.seed(segment))
-      if segment.sealed and entries is not None:
+      fault = header_fault(segment) if segment.footer else None
+      if entries is not None:
         entries[segment.id] = settled.id_entries() if settled.is_whole else None
+      if fault:
+        self.discount(settled, fault)
+        continue
+      frames += sum(1 for frame in settled.frames if frame.type <= INDEX)
+      kinds = [record.kind for _, record in settled.contents()]
+      events += kinds.count(USER)
+      controls += len(kinds) - kinds.count(USER)
+      if segment.footer:
+        self.findings += check_sealed(settled, self.analysis.seed(segment))
     if entries is not None:
       self.findings += check_merged(self.path, self.analysis, entries)
     self.findings.sort(key=Finding.order)
+    newest = self.analysis.newest
     return {
       "ok": self.ok,
       "events": events,
       "control_events": controls,
       "frames": frames,
-      "segments": sum(1 for segment in self.analysis.segments if segment.header or segment.footer),
+      "segments": len(self.analysis.segments) + (1 if newest and newest.is_readable else 0),
       "findings": [finding.to_json() for finding in self.findings],
     }
+
+  def discount(self, settled, fault):
+    """A sealed segment with a damaged header is served, but its events do not count, and nothing else is said of it."""
+    segment = settled.segment
+    self.findings = [finding for finding in self.findings if finding.file != segment.file or finding in self.analysis.findings]
+    self.findings.append(Finding("damaged-header", segment.file, 0, segment.base, segment.end, fault))
 
   def digest(self):
     """A digest over all records that can be read, and their numbers."""

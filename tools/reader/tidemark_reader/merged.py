@@ -1,21 +1,18 @@
 """Merged id indexes over sealed segments. They are derived: whatever is wrong with one is harmless."""
 
 import os
-import re
 
 from .entries import page_count, page_faults
 from .hashes import xxh64, xxh128
 from .page import PAGE_SIZE, IndexHeader
 from .report import Damaged, Finding, Unsupported
 
-NAME = re.compile(r"([0-9]{20})-([0-9]{20})\.ids\Z")
-
 
 def check_merged(log_path, analysis, entries):
   """Findings about the files in `index/`. `entries` has the id entries of each sealed segment, None where records lack."""
   found = []
   folder = os.path.join(log_path, "index")
-  for name in sorted(filter(NAME.match, os.listdir(folder))):
+  for name in sorted(name for name in os.listdir(folder) if name.endswith(".ids")):
     file = "index/" + name
     with open(os.path.join(folder, name), "rb") as stream:
       data = stream.read()
@@ -23,15 +20,15 @@ def check_merged(log_path, analysis, entries):
       faults = check_file(data, name, file, analysis, entries)
     except (Damaged, Unsupported) as damage:
       faults = [(0, str(damage))]
-    found += [Finding("damaged-index", file, position, message=message) for position, message in faults]
+    found += [Finding("damaged-index", file, position, message=message) for position, message in faults[:1]]
   return found
 
 
 def check_file(data, name, file, analysis, entries):
   """Positions and messages of what is wrong with one file. An index that covers other segments than there are now is only out of date."""
   header = IndexHeader(data[:PAGE_SIZE], file)
-  first, end = (int(number) for number in NAME.match(name).groups())
-  if header.log_id != analysis.identity.log_id or (header.first, header.end) != (first, end):
+  first, end = header.first, header.end
+  if header.log_id != analysis.identity.log_id or name != "%020d-%020d.ids" % (first, end):
     return [(0, "the index is of another log or another name")]
   if len(data) != PAGE_SIZE * (1 + header.page_count):
     return [(min(len(data), PAGE_SIZE), "the file does not hold its number of pages")]

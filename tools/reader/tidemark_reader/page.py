@@ -40,6 +40,9 @@ class Pin:
     self.end, self.count = struct.unpack_from("<QQ", page, at + 16)
     self.digest = page[at + 32 : at + 48]
 
+  def __eq__(self, other):
+    return (self.id, self.end, self.count, self.digest) == (other.id, other.end, other.count, other.digest)
+
 
 class IdentitySlot:
   """One slot of the file `identity`."""

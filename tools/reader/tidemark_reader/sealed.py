@@ -96,18 +96,23 @@ def check_sealed(settled, seed):
     if settled.record_digest() != footer.digest:
       found.append(Finding("pin-mismatch", segment.file, None, segment.base, segment.end, "the records differ from the record digest"))
     if not found and xxh128(data[:-FOOTER_SIZE]) != footer.file_digest:
-      derived(len(data) - FOOTER_SIZE, "the digest of the file differs")
+      derived(0, "the digest of the file differs")
   return found
+
+
+def header_fault(segment):
+  """Why the header of a sealed segment with a sound footer does not count, or None."""
+  if segment.header is None:
+    return segment.header_damage
+  same = all(getattr(segment.header, field) == getattr(segment.footer, field) for field in ("log_id", "epoch", "id", "base", "pin"))
+  return None if same else "header and footer contradict each other"
 
 
 def footer_fault(settled, summary):
   """What the footer states other than header and records, or None."""
-  footer, header = settled.segment.footer, settled.segment.header
+  footer = settled.segment.footer
   frames_end = settled.frames[-1].next if settled.frames else PAGE_SIZE
   stated = (
-    ("epoch", footer.epoch, header.epoch),
-    ("predecessor", (footer.pin.id, footer.pin.end, footer.pin.count, footer.pin.digest),
-     (header.pin.id, header.pin.end, header.pin.count, header.pin.digest)),
     ("number of user events", footer.users, summary.users),
     ("user end", footer.user_end, summary.user_end),
     ("number of frames", footer.frames, len(summary.frames)),

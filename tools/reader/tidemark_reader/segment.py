@@ -8,7 +8,7 @@ from .hashes import RecordDigest, fingerprint
 from .page import FOOTER_SIZE, PAGE_SIZE, Footer, Header, segment_seed
 from .record import TRIM, trim_floor
 from .report import Damaged, Finding
-from .walk import Hole, sealed_end, walk_open, walk_sealed
+from .walk import Hole, walk_open, walk_sealed
 
 NAME = re.compile(r"([0-9]{20})-([0-9a-f]{32})\.(open|sealed)\Z")
 
@@ -27,8 +27,6 @@ class Segment:
     self.header_damage = self.footer_damage = None
     self.size = 0
     self.end = None
-    self.pinned_end = None
-    self.digest = None
     self.is_readable = True
     self.load()
 
@@ -37,43 +35,47 @@ class Segment:
     with open(self.path, "rb") as stream:
       page = stream.read(PAGE_SIZE)
       self.size = stream.seek(0, os.SEEK_END)
-      try:
-        self.header = Header(page, self.file)
-      except Damaged as damage:
-        self.header_damage = str(damage)
-      if not self.sealed:
-        return
       position = max(0, self.size - FOOTER_SIZE)
       stream.seek(position)
-      try:
-        footer = Footer(stream.read(FOOTER_SIZE), self.file, position)
-        if footer.length != self.size:
-          raise Damaged("the file has %d bytes in place of %d" % (self.size, footer.length))
-        self.footer = footer
-        self.end, self.digest = footer.end, footer.digest
-      except Damaged as damage:
-        self.footer_damage = str(damage)
+      if self.sealed:
+        self.load_footer(stream.read(FOOTER_SIZE), position)
+    try:
+      self.header = Header(page, self.file)
+    except Damaged as damage:
+      self.header_damage = str(damage)
+
+  def load_footer(self, page, position):
+    """Read the footer of a sealed file."""
+    try:
+      footer = Footer(page, self.file, position)
+      if footer.length != self.size:
+        raise Damaged("the file has %d bytes in place of %d" % (self.size, footer.length))
+      self.footer = footer
+    except Damaged as damage:
+      self.footer_damage = str(damage)
+
+  @property
+  def ids_page(self):
+    """The structure that says which segment it is: the footer of a sealed one, else the header; None if that is damaged."""
+    return self.footer or self.header
 
   def foreign_reason(self, log_id):
     """Why the file does not belong to the log under this name, or None."""
-    for part in (self.header, self.footer):
-      if part is None:
-        continue
-      if part.log_id != log_id:
-        return "it belongs to the log %s" % part.log_id.hex()
-      if part.id != self.id or part.base != self.base:
-        return "the ids inside are not those of the name"
+    part = self.ids_page
+    if part and part.log_id != log_id:
+      return "it belongs to the log %s" % part.log_id.hex()
+    if part and (part.id != self.id or part.base != self.base):
+      return "the ids inside are not those of the name"
     return None
 
   @property
   def pin(self):
     """What it records of its predecessor, or None if that is damaged."""
-    part = self.header or self.footer
-    return part.pin if part else None
+    return self.ids_page.pin if self.ids_page else None
 
   def floor(self):
-    """The highest trim floor in header and footer."""
-    return max([part.floor for part in (self.header, self.footer) if part] or [0])
+    """The trim floor that it states, 0 if it can't be read."""
+    return self.ids_page.floor if self.ids_page else 0
 
   def read(self):
     """All bytes of the file."""
@@ -82,7 +84,7 @@ class Segment:
 
   def seed(self, log_id, epoch):
     """The segment seed; from the name and the log's own ids where the header is damaged."""
-    part = self.header or self.footer
+    part = self.ids_page
     return segment_seed(part.log_id, part.epoch, part.id) if part else segment_seed(log_id, epoch or bytes(16), self.id)
 
 
@@ -94,7 +96,6 @@ class Settled:
     self.frames = []
     self.findings = []
     self.end = segment.base
-    self.digest = None
 
   def add(self, kind, position, first, last, message):
     self.findings.append(Finding(kind, self.segment.file, position, first, last, message))
@@ -104,31 +105,28 @@ class Settled:
     """True if no offset up to the end lacks."""
     return not self.findings
 
-  def contents(self, limit=None):
-    """Offsets and records of the frames below `limit`."""
+  def contents(self):
+    """Offsets and records of the frames."""
     for frame in self.frames:
       for number, record in enumerate(frame.records):
-        if limit is None or frame.base + number < limit:
-          yield frame.base + number, record
+        yield frame.base + number, record
 
   def id_entries(self):
     """An entry of the id pages for each record, with its offset in the log in place of the one relative to the base."""
     return [(fingerprint(record.id), offset) for offset, record in self.contents()]
 
-  def floors(self, limit=None):
+  def floors(self):
     """The highest floor of the trim records, 0 if there is none."""
-    return max([trim_floor(record.data) for _, record in self.contents(limit) if record.kind == TRIM] or [0])
+    return max([trim_floor(record.data) for _, record in self.contents() if record.kind == TRIM] or [0])
 
-  def record_digest(self, limit=None):
-    """The record digest over the part that counts, below `limit`."""
+  def record_digest(self):
+    """The record digest over the part that counts."""
     digest = RecordDigest()
     for frame in self.frames:
       if frame.type == GAP:
         digest.add_gap(frame.base, frame.count)
-      elif frame.type == EVENTS and (limit is None or frame.end <= limit):
-        digest.add_records(frame.raw)
       elif frame.type == EVENTS:
-        digest.add_records(b"".join(record.raw for record in frame.records[: max(0, limit - frame.base)]))
+        digest.add_records(frame.raw)
     return digest.stored()
 
 
@@ -139,7 +137,7 @@ def open_steps(segment, seed):
 
 def recorded_durable(steps):
   """The highest durable offset that a valid frame records, 0 if there is none."""
-  return max([step.durable for step in steps if not isinstance(step, Hole)] or [0])
+  return max([step.durable for step in steps if isinstance(step, Hole) or step.type < 128] or [0])
 
 
 def settle_newest(segment, steps, durable):
@@ -148,9 +146,10 @@ def settle_newest(segment, steps, durable):
   for number, step in enumerate(steps):
     if not isinstance(step, Hole):
       result.frames.append(step)
-      result.end = step.end
+      result.end = max(result.end, step.end)
     elif durable <= step.offset:
-      furthest = max([step.offset] + [later.end for later in steps[number + 1 :] if not isinstance(later, Hole)])
+      ends = [later.furthest if isinstance(later, Hole) else later.end for later in steps[number:]]
+      furthest = max([step.offset] + ends)
       result.add("torn-tail", step.position, step.offset, furthest, step.why)
       return result
     else:
@@ -159,25 +158,23 @@ def settle_newest(segment, steps, durable):
   return result
 
 
-def settle_pinned(segment, steps, pinned):
-  """Decide what of an open segment counts whose successor pins its end."""
+def settle_pinned(segment, steps, end):
+  """Decide what of a closed segment counts that is read frame by frame up to a known end. A frame that reaches beyond it is damaged."""
   result = Settled(segment)
   position = PAGE_SIZE
   for step in steps:
-    if result.end >= pinned:
+    if result.end >= end:
       break
-    if isinstance(step, Hole):
-      last = pinned if step.next is None else min(step.next, pinned)
-      result.add("damaged-frame", step.position, step.offset, last, step.why)
+    if isinstance(step, Hole) or step.end > end:
+      last = end if not isinstance(step, Hole) or step.next is None else min(step.next, end)
+      result.add("damaged-frame", step.position, result.end, last, step.why if isinstance(step, Hole) else "a frame reaches beyond the end")
       result.end = last
     else:
-      if step.base >= pinned and step.count:
-        break
       result.frames.append(step)
-      result.end, position = step.end, step.next
-  if result.end < pinned:
-    result.add("damaged-frame", position, result.end, pinned, "the frames end before the end that the next segment records")
-  result.end = pinned
+      result.end, position = max(result.end, step.end), step.next
+  if result.end < end:
+    result.add("damaged-frame", position, result.end, end, "the frames end before the end that the next segment records")
+  result.end = end
   return result
 
 
@@ -191,10 +188,3 @@ def settle_sealed(segment, seed):
       result.add("damaged-frame", step.position, step.offset, step.next, step.why)
   result.end = segment.end
   return result
-
-
-def find_end(segment, seed, successor_base):
-  """Give a sealed segment without a sound footer the end that its frames state, or else its successor's base."""
-  segment.end = sealed_end(segment.read(), seed, segment.file) if segment.header else None
-  if segment.end is None or segment.end < segment.base:
-    segment.end = max(segment.base, successor_base or 0)

@@ -1,20 +1,25 @@
 """Walks over the frames of a segment. A walk never stops at damage: it yields a hole and goes on at the next frame that verifies."""
 
-from .frame import CLOSE, EVENTS, INDEX, MARK, read_frame
+from .frame import EVENTS, GAP, INDEX, read_frame
 from .page import FOOTER_SIZE, PAGE_SIZE
 from .report import Damaged
 
 
 class Hole:
-  """Bytes that hold no valid frame where one should be: from `offset` on, up to `next` where that is known."""
+  """Bytes that hold no valid frame where one should be: from `offset` on, up to `next` where that is known.
 
-  __slots__ = ("position", "offset", "next", "why")
+  Frames that verify in it, but do not fit there, tell the highest durable offset, and the furthest end, of any of them.
+  """
 
-  def __init__(self, position, offset, next_offset, why):
+  __slots__ = ("position", "offset", "next", "why", "durable", "furthest")
+
+  def __init__(self, position, offset, next_offset, why, passed=()):
     self.position = position
     self.offset = offset
     self.next = next_offset
     self.why = why
+    self.durable = max([frame.durable for frame in passed] or [0])
+    self.furthest = max([frame.end for frame in passed if frame.base >= offset] or [0])
 
 
 def candidates(data, start, limit):
@@ -48,36 +53,44 @@ def walk_open(data, base, seed, file):
       frame = read_frame(data, position, limit, seed, file)
       check_open(frame, expected)
     except Damaged as damage:
-      frame = find_frame(data, position, limit, seed, file, expected)
-      while frame is not None and not fits_open(frame):
-        frame = find_frame(data, frame.position + 8, limit, seed, file, expected)
-      yield Hole(position, expected, None if frame is None else frame.base, str(damage))
+      passed = []
+      frame = find_frame(data, position, limit, seed, file, 0)
+      while frame is not None and (frame.base < expected or not fits_open(frame)):
+        if not is_to_skip(frame):
+          passed.append(frame)
+        frame = find_frame(data, frame.next, limit, seed, file, 0)
+      yield Hole(position, expected, None if frame is None else frame.base, str(damage), passed)
       if frame is None:
         return
     yield frame
-    position, expected = frame.next, frame.end
+    position, expected = frame.next, max(expected, frame.end)
 
 
 def check_open(frame, expected):
-  """What an open segment demands of a frame that verified."""
+  """What an open segment demands of a frame that verified. Frames to skip may stand anywhere."""
+  if is_to_skip(frame):
+    return
   if frame.base != expected:
     raise Damaged("the frame begins at offset %d in place of %d" % (frame.base, expected))
   if not fits_open(frame):
     raise Damaged("a frame that may not stand in an open segment")
 
 
+def is_to_skip(frame):
+  """True for frames of an unknown type that says so."""
+  return frame.type >= 128
+
+
 def fits_open(frame):
-  """True unless it is an index, or its last batch is not whole."""
-  return frame.type != INDEX and not (frame.type == EVENTS and frame.records[-1].goes_on)
+  """True for the types that a reader knows, but an index."""
+  return frame.type < INDEX
 
 
 def walk_sealed(data, segment, seed):
   """Frames and holes of a sealed segment, over all of its offsets."""
-  footer = segment.footer
-  limit = footer.pages_at if footer else len(data)
-  limit = min(limit, len(data))
+  limit = min(segment.footer.pages_at, len(data))
   position, expected, end = PAGE_SIZE, segment.base, segment.end
-  while position < limit if footer else expected < end:
+  while position < limit:
     try:
       frame = read_frame(data, position, limit, seed, segment.file)
       check_sealed(frame, expected, segment)
@@ -87,13 +100,15 @@ def walk_sealed(data, segment, seed):
       if frame is None:
         return
     yield frame
-    position, expected = frame.next, frame.end
+    position, expected = frame.next, max(expected, frame.end)
   if expected != end:
     yield Hole(position, expected, end, "frames are missing before the end")
 
 
 def check_sealed(frame, expected, segment):
-  """What a sealed segment demands of a frame that verified."""
+  """What a sealed segment demands of a frame that verified. Frames to skip may stand anywhere."""
+  if is_to_skip(frame):
+    return
   if frame.base != expected:
     raise Damaged("the frame begins at offset %d in place of %d" % (frame.base, expected))
   if not fits_sealed(frame, segment):
@@ -102,11 +117,7 @@ def check_sealed(frame, expected, segment):
 
 def fits_sealed(frame, segment):
   """True for frames that sealing writes for this segment."""
-  if frame.type >= 128:
-    return True
-  if frame.type in (MARK, CLOSE, INDEX) or frame.end > segment.end:
-    return False
-  return frame.durable == segment.end and frame.incarnation == segment.header.incarnation
+  return frame.type in (EVENTS, GAP) and frame.end <= segment.end
 
 
 def find_sealed(data, position, limit, seed, segment, lowest):
@@ -123,9 +134,3 @@ def read_index(data, footer, seed, file):
   if frame.type != INDEX:
     raise Damaged("the frame there is not an index")
   return frame
-
-
-def sealed_end(data, seed, file):
-  """The end that the frames of a sealed segment state, or None: it serves where the footer is damaged."""
-  frame = find_frame(data, PAGE_SIZE, len(data), seed, file, 0)
-  return None if frame is None else frame.durable

@@ -1,0 +1,68 @@
+/// Mistakes that can be switched on, one at a time, to see that the simulations find them: a harness that catches nothing proves nothing.
+///
+/// They exist only in builds with `TIDEMARK_SEEDED_BUGS`; in every other build ``seeded(_:)`` is false, and the compiler drops what it
+/// guards.
+package enum SeededBug: String, CaseIterable, Sendable {
+  /// Appends are acknowledged without a sync.
+  case noSync
+  /// Appends of a `.written` log are acknowledged before they are written.
+  case acknowledgedBeforeWrite
+  /// A new segment is used before its header is synced.
+  case headerNotSynced
+  /// A new segment is used before its name is durable.
+  case directoryNotSynced
+  /// The old segment is not synced before its successor pins its end.
+  case oldNotSyncedBeforeRoll
+  /// Frames are believed without their checksum.
+  case noChecksum
+  /// After a failed sync, another one that succeeds is believed.
+  case failedSyncRetried
+  /// What recovery keeps is served where it lies, not written out again.
+  case foundFramesTrusted
+  /// What is cut away is not preserved.
+  case tornTailNotPreserved
+  /// Appends go on behind a torn tail that is only skipped.
+  case tornTailNotCut
+  /// Records do not say that their batch goes on.
+  case batchFlagIgnored
+  /// A closed segment may be shorter than its successor says.
+  case pinNotChecked
+  /// Trimmed segments are removed before the record that lets them go is durable.
+  case trimmedBeforeRecord
+  /// Sealing removes the open form before the sealed one has its name.
+  case openFormRemovedFirst
+  /// An append whose sync failed stays in the segment.
+  case failedAppendStays
+  /// Look-ups by id miss sealed segments.
+  case duplicatesMissedInSealed
+  /// A damaged range takes no offsets.
+  case offsetsReusedAfterDamage
+  /// Frames name a durable offset that is not durable yet.
+  case durableTooEarly
+  /// A close frame that was found is not written again.
+  case foundCloseTrusted
+  /// Of two segments, one of which replaces the other, the one that goes further counts.
+  case replacedByReach
+  /// Recovery removes doubles only after it has made another one.
+  case doublesRemovedLast
+  /// A fresh segment that was found is used though its name may not be durable.
+  case foundNameTrusted
+  /// A reader without a writer sees what is not recorded as durable.
+  case readerSeesUnsynced
+  /// `recordDurable` writes its mark, and does not sync it.
+  case markNotSynced
+
+  #if TIDEMARK_SEEDED_BUGS
+    /// The one that is switched on. Set while nothing else runs.
+    package nonisolated(unsafe) static var active: SeededBug?
+  #endif
+}
+
+/// Whether a mistake is switched on.
+@inline(__always) func seeded(_ bug: SeededBug) -> Bool {
+  #if TIDEMARK_SEEDED_BUGS
+    unsafe SeededBug.active == bug
+  #else
+    false
+  #endif
+}
