@@ -41,7 +41,11 @@ import TidemarkLog
       return try await group.reduce(into: []) { $0 += $1 }
     }
     try real.log.close()
-    let reader = try real.reader()
+    try Self.check(answers, real.reader())
+  }
+
+  /// Each event of the answers is there once, where its caller was told, and in its caller's order.
+  private static func check(_ answers: [Answer], _ reader: Log) throws {
     var found: [UInt64: String] = [:]
     var last = [Int](repeating: -1, count: 32)
     var cursor = try reader.read(Query(includesControlEvents: true))

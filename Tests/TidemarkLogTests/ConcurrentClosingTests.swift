@@ -14,6 +14,13 @@ import TidemarkLog
     }
   }
 
+  private func found(_ reader: Log) throws -> [UInt64: String] {
+    var found: [UInt64: String] = [:]
+    var cursor = try reader.read()
+    while let event = try cursor.next() { found[event.offset] = event.data.text() }
+    return found
+  }
+
   @Test(arguments: Durability.allCases)
   func `an append that meets the closing is there or was refused`(_ level: Durability) async throws {
     for _ in 0..<8 {
@@ -30,10 +37,7 @@ import TidemarkLog
       }
       let reader = try real.reader()
       #expect(reader.recoveryReport.wasClean && reader.recoveryReport.findings.isEmpty)
-      var found: [UInt64: String] = [:]
-      var cursor = try reader.read()
-      while let event = try cursor.next() { found[event.offset] = event.data.text() }
-      #expect(found == acknowledged.withLock { $0 })
+      #expect(try found(reader) == acknowledged.withLock { $0 })
     }
   }
 

@@ -9,6 +9,9 @@
 ///   total += event.data.byteCount
 /// }
 /// ```
+///
+/// Walk it in a synchronous function: Swift 6.3.1 fails to compile such a loop in an `async` function when it optimises for testing
+/// (`swift test -c release`).
 public struct Cursor: ~Copyable {
   private let core: LogCore
   private let query: Query

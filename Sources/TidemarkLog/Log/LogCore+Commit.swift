@@ -309,6 +309,7 @@ extension LogCore {
     let willSync = frame.level == .synced
     do throws(LogError) {
       try segment.write(frame.buffer, length: finished, count: frame.count, willSync: willSync)
+      if seeded(.publishedTooEarly) { live?.publish(base + UInt64(frame.count), durable: segment.durableEnd) }
       if willSync { try segment.syncFrame(frame.buffer) }
     } catch {
       return .failure(unknownOutcome(error))

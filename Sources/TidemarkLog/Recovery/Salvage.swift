@@ -39,9 +39,10 @@ struct Salvage {
     var cursor = try Cursor(source, Query(offsets: first..<size, includesControlEvents: true, onDamage: .skip))
     var buffer = FrameBuffer(capacity: 64 << 10)
     var count: UInt32 = 0
-    while let next = try step(&cursor, into: &buffer) {
+    while let (next, continuesBatch) = try step(&cursor, into: &buffer) {
       let expected = segment.end + UInt64(count)
-      if next > expected || buffer.recordByteCount >= 64 << 10 {
+      // A batch stays in one frame.
+      if next > expected || buffer.recordByteCount >= 64 << 10 && !continuesBatch {
         let last = next > expected ? buffer.takeLast() : nil
         if last == nil { count += 1 }
         try write(&buffer, &count, &segment)
@@ -65,13 +66,15 @@ struct Salvage {
     return report
   }
 
-  /// Copies the next record behind the others and returns its offset.
-  private mutating func step(_ cursor: inout Cursor, into buffer: inout FrameBuffer) throws(LogError) -> Offset? {
+  /// Copies the next record behind the others and returns its offset, and whether its batch goes on.
+  private mutating func step(
+    _ cursor: inout Cursor, into buffer: inout FrameBuffer
+  ) throws(LogError) -> (offset: Offset, continuesBatch: Bool)? {
     do {
       guard let event = try cursor.next() else { return nil }
       if event.isControl { report.controlEventCount += 1 } else { report.eventCount += 1 }
       buffer.append(event.record)
-      return event.offset
+      return (event.offset, event.continuesBatch)
     } catch let error as LogError {
       throw error
     } catch {
@@ -121,12 +124,14 @@ struct Salvage {
   }
 
   private func header(base: Offset, after segment: ActiveSegment?) -> SegmentHeader {
-    SegmentHeader(
+    // Of a trimmed log, the oldest segment that stays knows the session in force.
+    let oldest = segment == nil ? (try? source.place(for: base)).flatMap { try? Sealer.header($0.access.file) } : nil
+    return SegmentHeader(
       logID: identity.logID, epochID: identity.epochID, segmentID: environment.randomID(), base: base,
       created: environment.clock.now().time,
       incarnation: environment.random.next() | 1, trimFloor: segment?.summary.trimFloor ?? base, replaces: .zero,
-      predecessor: segment.map { $0.summary.pin($0.header) } ?? .none, userEnd: segment?.summary.userEnd ?? 0,
-      sessionOffset: segment?.summary.sessionOffset ?? SegmentHeader.noSession, session: segment?.summary.session ?? [],
-      durability: .written)
+      predecessor: segment.map { $0.summary.pin($0.header) } ?? .none, userEnd: segment?.summary.userEnd ?? oldest?.userEnd ?? 0,
+      sessionOffset: segment?.summary.sessionOffset ?? oldest?.sessionOffset ?? SegmentHeader.noSession,
+      session: segment?.summary.session ?? oldest?.session ?? [], durability: .written)
   }
 }

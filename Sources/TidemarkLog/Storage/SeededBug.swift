@@ -47,6 +47,8 @@ package enum SeededBug: String, CaseIterable, Sendable {
   case doublesRemovedLast
   /// A fresh segment that was found is used though its name may not be durable.
   case foundNameTrusted
+  /// Readers in other processes are shown events before these are synced.
+  case publishedTooEarly
   /// A reader without a writer sees what is not recorded as durable.
   case readerSeesUnsynced
   /// `recordDurable` writes its mark, and does not sync it.

@@ -3,7 +3,7 @@ import Testing
 import TidemarkLog
 
 /// What a crash leaves at the end of the open segment, cut at every byte, and what the report says of it.
-@Suite struct TornTailTests {
+@Suite struct TornEndTests {
   private struct Sample {
     var image: DiskImage
     var path: String

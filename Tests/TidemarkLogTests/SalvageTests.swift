@@ -1,0 +1,130 @@
+import Foundation
+import TestSupport
+import Testing
+import TidemarkLog
+
+/// Copying what can be read of a damaged log into a new one, at the same offsets.
+@Suite struct SalvageTests {
+  private func sample() throws -> Fixture {
+    let fixture = try Fixture { $0.segmentByteCount = 32768 }
+    for segment in 0..<4 {
+      for number in 0..<10 { try fixture.log.append(event("\(segment)-\(number)", id: id(UInt64(segment * 10 + number)))) }
+      if segment == 1 { try fixture.log.stage(control: .receipt, data: [9]) }
+      try fixture.log.append([event("\(segment)-a"), event("\(segment)-b")])
+      if segment < 3 { try fixture.log.seal() }
+      if segment == 2 { try fixture.reopen() }
+    }
+    try fixture.log.close()
+    return fixture
+  }
+
+  private func records(_ log: Log) throws -> [UInt64: [UInt8]] {
+    var records: [UInt64: [UInt8]] = [:]
+    var cursor = try log.read(Query(includesControlEvents: true, onDamage: .skip))
+    while let (offset, record) = try cursor.nextRecord() { records[offset] = record }
+    return records
+  }
+
+  @Test func `of a healthy log everything is the same but its identity`() throws {
+    let fixture = try sample()
+    let before = fixture.disk.image
+    let report = try Log.salvage(from: "/log", to: "/new", environment: fixture.environment)
+    #expect(report.eventCount == 48 && report.controlEventCount == 3 && report.gaps.isEmpty)
+    for path in before.files(under: "/log") { #expect(fixture.disk.image.contents(of: path) == before.contents(of: path)) }
+    let log = try Log.open(at: "/new", options: fixture.options, environment: fixture.environment)
+    #expect(log.recoveryReport.wasClean && log.recoveryReport.findings.isEmpty)
+    #expect(try records(log) == records(fixture.reader()))
+    #expect(log.identity.logID != fixture.log.identity.logID)
+    #expect(try log.event(at: 50).session == fixture.reader().event(at: 50).session)
+    #expect(try log.append(event("2-7", id: id(27))).isDuplicate)
+    try log.append(event("new"))
+    try log.seal()
+    #expect(try log.verify().findings.isEmpty)
+  }
+
+  @Test(arguments: ["sealed frame", "missing segment", "header", "open frame", "oldest", "newest"])
+  func `what can't be read is a gap in the new one, at the same place`(_ damage: String) throws {
+    let fixture = try sample()
+    let sealed = fixture.segmentFiles.filter { $0.hasSuffix(".sealed") }
+    let open = try #require(fixture.segmentFiles.last)
+    switch damage {
+    case "sealed frame": try fixture.disk.image.flipBit(4200 * 8, of: sealed[1])
+    case "missing segment": try fixture.disk.image.delete(sealed[1])
+    case "header": try fixture.disk.image.flipBit(100 * 8, of: open)
+    case "open frame": try fixture.disk.image.flipBit(4800 * 8, of: open)
+    case "oldest": try fixture.disk.image.delete(sealed[0])
+    default: try fixture.disk.image.delete(open)
+    }
+    let kept = try records(fixture.reader())
+    let size = try fixture.reader().size
+    let report = try Log.salvage(from: "/log", to: "/new", environment: fixture.environment)
+    #expect(UInt64(kept.count) == report.eventCount + report.controlEventCount)
+    let log = try Log.open(at: "/new", options: fixture.options, environment: fixture.environment)
+    #expect(log.size == size)
+    #expect(try records(log) == kept, "\(damage)")
+    let lost = report.gaps.compactMap(\.offsets).reduce(0) { $0 + $1.count }
+    #expect(lost == Int(size) - kept.count, "\(damage)")
+    let check = try log.verify()
+    #expect(check.eventCount == report.eventCount && check.findings.allSatisfy { $0.kind == .gap }, "\(damage): \(check.findings)")
+    #expect(try log.append(event("new")).offset >= size)
+    try log.seal()
+    #expect(try log.verify().findings.allSatisfy { $0.kind == .gap })
+  }
+
+  /// Longer than a frame of the new log: its parts must stay together.
+  @Test func `a batch stays whole`() throws {
+    let fixture = try Fixture { $0.segmentByteCount = 1 << 20 }
+    let large = [UInt8](repeating: 3, count: 40_000)
+    try fixture.log.append(event("before"))
+    try fixture.log.append((0..<6).map { NewEvent(type: "t", id: id(UInt64($0)), data: large) })
+    try fixture.log.append(event("after"))
+    for isSealed in [false, true] {
+      if isSealed { try fixture.log.seal() }
+      try fixture.log.sync()
+      let report = try Log.salvage(from: "/log", to: "/new\(isSealed)", environment: fixture.environment)
+      #expect(report.eventCount == 8)
+      let log = try Log.open(at: "/new\(isSealed)", options: fixture.options, environment: fixture.environment)
+      #expect(log.recoveryReport.findings.isEmpty)
+      #expect(try records(log) == records(fixture.log))
+      // In an open segment a batch lies in one frame: no frame of it is left without its last event.
+      #expect(try log.verify().findings.isEmpty && log.verify().frameCount <= 4)
+    }
+  }
+
+  @Test func `a trimmed log stays trimmed`() throws {
+    let fixture = try sample()
+    try fixture.reopen()
+    #expect(try fixture.log.trim(below: 20) > 0)
+    let first = fixture.log.first
+    try fixture.log.close()
+    _ = try Log.salvage(from: "/log", to: "/new", environment: fixture.environment)
+    let log = try Log.open(at: "/new", options: fixture.options, environment: fixture.environment)
+    #expect(log.first == first && log.recoveryReport.findings.isEmpty)
+    #expect(try Fixture.texts(log) == Fixture.texts(fixture.reader()))
+    #expect(try log.event(at: first).session != nil)
+  }
+
+  @Test func `an existing log is no target, and no log is no source`() throws {
+    let fixture = try sample()
+    #expect(code { _ = try Log.salvage(from: "/log", to: "/log", environment: fixture.environment) } == .alreadyExists)
+    #expect(code { _ = try Log.salvage(from: "/none", to: "/new", environment: fixture.environment) } == .notALog)
+    #expect(fixture.disk.image.files(under: "/new").isEmpty)
+  }
+
+  @Test func `it can be watched and stopped`() throws {
+    let real = try RealLog()
+    for number in 0..<100 { try real.log.append(NewEvent(type: "t", data: [UInt8](repeating: UInt8(number), count: 5000))) }
+    try real.log.close()
+    let seen = Locked<[TidemarkLog.Progress]>([])
+    let report = try Log.salvage(from: real.path, to: real.path + "-new") { progress in
+      seen.withLock { $0.append(progress) }
+      return true
+    }
+    #expect(report.eventCount == 100)
+    #expect(
+      seen.withLock { steps in
+        !steps.isEmpty && steps.allSatisfy { $0.done <= $0.total } && zip(steps, steps.dropFirst()).allSatisfy { $0.done < $1.done }
+      })
+    #expect(code { _ = try Log.salvage(from: real.path, to: real.path + "-stopped") { _ in false } } == .closed)
+  }
+}
