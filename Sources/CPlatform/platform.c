@@ -27,6 +27,7 @@ int tidemark_rename(const char *path, const char *new_path) { return rename(path
 
 const char *tidemark_program_name(void) { return getprogname(); }
 int tidemark_sync_data(int descriptor) { return fcntl(descriptor, F_FULLFSYNC) == -1 ? -1 : 0; }
+void tidemark_start_writeback(int descriptor, off_t position, off_t count) {}
 uint64_t tidemark_boot_clock(void) { return clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW); }
 bool tidemark_clock_is_synchronized(void) { return false; }
 int tidemark_random(void *bytes, size_t count) { arc4random_buf(bytes, count); return 0; }
@@ -51,6 +52,10 @@ void tidemark_wake_all(uint32_t *word) { os_sync_wake_by_address_all(word, 4, OS
 
 const char *tidemark_program_name(void) { return program_invocation_short_name; }
 int tidemark_sync_data(int descriptor) { return fdatasync(descriptor); }
+
+void tidemark_start_writeback(int descriptor, off_t position, off_t count) {
+  (void)sync_file_range(descriptor, position, count, SYNC_FILE_RANGE_WRITE);
+}
 
 uint64_t tidemark_boot_clock(void) {
   struct timespec now;

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
+#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+#include <xxh_x86dispatch.h>
+#endif
 
 enum { fieldByteCount = 48, frameFieldByteCount = 56, zeroByteCount = 1 << 20 };
 

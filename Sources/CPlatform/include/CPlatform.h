@@ -30,6 +30,10 @@ const char *tidemark_program_name(void);
 /// Makes a file's data durable: `fdatasync` on Linux, `F_FULLFSYNC` on Apple systems. Returns 0, or -1 with errno.
 int tidemark_sync_data(int descriptor);
 
+/// Begins to send a range of a file to the device and does not wait for it: `sync_file_range` on Linux, nothing on Apple systems. Makes
+/// nothing durable.
+void tidemark_start_writeback(int descriptor, off_t position, off_t count);
+
 /// Nanoseconds since boot, time asleep included.
 uint64_t tidemark_boot_clock(void);
 

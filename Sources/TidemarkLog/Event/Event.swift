@@ -8,25 +8,28 @@
 /// ```
 public struct Event: Sendable {
   let bytes: [UInt8]
-  let position: Int
-  let length: Int
+  private let position: UInt32
+  private let length: UInt32
   /// Its position in the log.
   public let offset: Offset
-  /// The opening of the log in which it was appended; nil if that is no longer known.
-  public let session: Session?
+  private let sharedSession: SharedSession?
 
-  init(bytes: [UInt8], position: Int, length: Int, offset: Offset, session: Session?) {
+  /// `bytes` hold a record of `length` bytes at `position`, one that ``Record/length(at:in:)`` has accepted.
+  @inline(__always) init(bytes: [UInt8], position: Int, length: Int, offset: Offset, session: SharedSession?) {
     self.bytes = bytes
-    self.position = position
-    self.length = length
+    self.position = UInt32(truncatingIfNeeded: position)
+    self.length = UInt32(truncatingIfNeeded: length)
     self.offset = offset
-    self.session = session
+    sharedSession = session
   }
+
+  /// The opening of the log in which it was appended; nil if that is no longer known.
+  public var session: Session? { sharedSession?.session }
 
   /// The same event without a copy, for code that works on both forms.
   public var view: EventView {
     @_lifetime(borrow self) get {
-      EventView(record: bytes.rawSpan.slice(position, length), offset: offset)
+      EventView(record: bytes.rawSpan.slice(Int(position), Int(length)), offset: offset)
     }
   }
 

@@ -89,6 +89,6 @@ public struct EventView: ~Escapable {
 
   /// A copy that can be kept.
   public func copy(session: Session? = nil) -> Event {
-    Event(bytes: record.array(), position: 0, length: record.byteCount, offset: offset, session: session)
+    Event(bytes: record.array(), position: 0, length: record.byteCount, offset: offset, session: session.map { SharedSession($0) })
   }
 }

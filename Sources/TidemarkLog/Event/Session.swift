@@ -61,6 +61,19 @@ public struct Session: Sendable, Equatable {
   }
 }
 
+/// A session that many events refer to.
+final class SharedSession: Sendable {
+  let session: Session
+
+  init(_ session: Session) { self.session = session }
+
+  /// Nil if there is none, or the bytes are not a session.
+  convenience init?(_ bytes: RawSpan) {
+    guard let session = Session(bytes) else { return nil }
+    self.init(session)
+  }
+}
+
 /// The data of a trim event: everything below the floor may be gone.
 struct TrimRecord {
   var floor: Offset

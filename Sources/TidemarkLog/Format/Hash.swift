@@ -2,7 +2,7 @@ internal import CXXHash
 
 /// XXH3-64 of bytes, from the xxHash library. Integrity, not evidence: it finds damage, it does not resist an attacker.
 @inline(__always) package func xxh3(_ bytes: RawSpan, seed: UInt64 = 0) -> UInt64 {
-  unsafe bytes.withUnsafeBytes { unsafe XXH3_64bits_withSeed($0.baseAddress, $0.count, seed) }
+  unsafe bytes.withUnsafeBytes { unsafe tidemark_xxh3($0.baseAddress, $0.count, seed) }
 }
 
 /// A 128-bit value of XXH3-128, or the first half of a longer digest.
@@ -19,7 +19,7 @@ package struct Digest128: Hashable, Sendable {
 
   /// XXH3-128 of bytes.
   package init(_ bytes: RawSpan) {
-    let value = unsafe bytes.withUnsafeBytes { unsafe XXH3_128bits($0.baseAddress, $0.count) }
+    let value = unsafe bytes.withUnsafeBytes { unsafe tidemark_xxh3_128($0.baseAddress, $0.count) }
     self.init(low: value.low64, high: value.high64)
   }
 
@@ -51,7 +51,9 @@ package struct Digest128: Hashable, Sendable {
     return unsafe state
   }
 
-  package func update(_ bytes: RawSpan) { unsafe bytes.withUnsafeBytes { _ = unsafe XXH3_128bits_update(state, $0.baseAddress, $0.count) } }
+  package func update(_ bytes: RawSpan) {
+    unsafe bytes.withUnsafeBytes { unsafe tidemark_xxh3_128_update(state, $0.baseAddress, $0.count) }
+  }
 
   package func copy() -> StreamDigest { StreamDigest(copying: self) }
 

@@ -82,14 +82,15 @@ extension Record {
 
 /// Events of a batch, looked at where they lie.
 extension [NewEvent] {
-  func length(_ index: Int, maximum: Int) throws(LogError) -> Int {
-    let result = unsafe withUnsafeBufferPointer { events -> Result<Int, LogError> in
-      guard let first = events.baseAddress else { return .success(0) }
-      do throws(LogError) { return .success(try unsafe Record.length(of: first + index, maximum: maximum)) } catch {
-        return .failure(error)
-      }
+  /// The length of each one's record, as ``Record/length(of:maximum:)`` has it.
+  func recordLengths(maximum: Int) throws(LogError) -> [Int] {
+    try unsafe withUnsafeBufferPointer { (events) throws(LogError) -> [Int] in
+      guard let first = events.baseAddress else { return [] }
+      var lengths: [Int] = []
+      lengths.reserveCapacity(events.count)
+      for index in 0..<events.count { lengths.append(try unsafe Record.length(of: first + index, maximum: maximum)) }
+      return lengths
     }
-    return try result.get()
   }
 
   func id(_ index: Int) -> EventID? {

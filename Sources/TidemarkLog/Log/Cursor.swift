@@ -25,9 +25,9 @@ public struct Cursor: ~Copyable {
   private var recordsEnd = 0
   /// The offset of the record at `record`.
   private var recordOffset: Offset = 0
-  /// The current frame's records, once ``copyNext(_:)`` has copied them.
-  private var frameCopy: [UInt8]?
-  private var currentSession: Session?
+  private var currentSession: SharedSession?
+  /// What ``nextBlock()`` met behind the records that it gave.
+  private var delayed: (any Error)?
 
   /// Damaged ranges that were passed over so far, with ``Query/DamageHandling/skip``.
   public private(set) var gaps: [Finding] = []
@@ -57,10 +57,10 @@ public struct Cursor: ~Copyable {
   }
 
   /// The session of the event that ``next()`` gave last.
-  public var session: Session? { currentSession }
+  public var session: Session? { currentSession?.session }
 
   /// How far reading has come: the offset after the last event that was looked at.
-  public var position: Offset { record < recordsEnd ? recordOffset : offset }
+  public var position: Offset { max(offset, recordOffset) }
 
   /// The next event, or nil at the end of the range. Throws ``LogError/Code/corrupt`` at a damaged range; called again, it goes on behind
   /// it.
@@ -110,7 +110,7 @@ public struct Cursor: ~Copyable {
     let kind = reader.payload.u8(start + 4)
     if kind != 1 {
       if kind == EventKind.session.rawValue {
-        currentSession = Session(EventView(record: reader.payload.slice(start, length), offset: 0).data)
+        currentSession = SharedSession(EventView(record: reader.payload.slice(start, length), offset: 0).data)
       }
       return !query.includesControlEvents || query.times != nil
     }
@@ -121,7 +121,6 @@ public struct Cursor: ~Copyable {
 
   /// Brings the next frame of events up. False at the end of the range.
   private mutating func nextFrame() throws(LogError) -> Bool {
-    frameCopy = nil
     if recordsEnd > 0 {
       offset = max(offset, recordOffset)
       record = 0
@@ -203,7 +202,7 @@ public struct Cursor: ~Copyable {
     var at = 0
     while let length = Record.length(at: at, in: reader.payload) {
       if reader.payload.u8(at + 4) == EventKind.session.rawValue {
-        currentSession = Session(EventView(record: reader.payload.slice(at, length), offset: 0).data)
+        currentSession = SharedSession(EventView(record: reader.payload.slice(at, length), offset: 0).data)
       }
       at += length
     }
@@ -264,33 +263,45 @@ public struct Cursor: ~Copyable {
     return true
   }
 
-  /// Copies up to `count` events out, which share the bytes of their frames. Empty at the end.
-  mutating func copyNext(_ count: Int) throws -> [Event] {
-    var events: [Event] = []
-    while events.isEmpty {
-      if record >= recordsEnd {
-        guard try nextFrame() else { return events }
+  /// Copies the rest of the current frame out, and small frames that follow it. Nil at the end. For queries without times.
+  mutating func nextBlock() throws -> EventBlock? {
+    if let error = delayed.take() { throw error }
+    while record >= recordsEnd { guard try nextFrame() else { return nil } }
+    var block = EventBlock(
+      records: [], offset: recordOffset, session: currentSession, from: offset, includesControlEvents: query.includesControlEvents)
+    while try takeRecords(into: &block) && block.records.count < Self.blockByteCount {
+      let session = currentSession
+      do {
+        while record >= recordsEnd { guard try nextFrame() else { return block } }
+      } catch {
+        delayed = error
+        return block
       }
-      // Copied once a frame, whatever number of calls it takes to give its events out.
-      let bytes = frameCopy ?? reader.payload.array()
-      frameCopy = bytes
-      while record < recordsEnd && events.count < count {
-        let start = record
-        let at = recordOffset
-        guard let length = Record.length(at: start, in: bytes.rawSpan) else { throw malformed() }
-        record += length
-        recordOffset += 1
-        if at < offset { continue }
-        if at >= end {
-          stop()
-          return events
-        }
-        if bytes[start + 4] != 1 || query.times != nil {
-          if isHidden(start, length) { continue }
-        }
-        events.append(Event(bytes: bytes, position: start, length: length, offset: at, session: currentSession))
-      }
+      // Behind a gap, and in another segment, another block begins.
+      if recordOffset != block.end || currentSession !== session { return block }
     }
-    return events
+    return block
+  }
+
+  private static let blockByteCount = 32 << 10
+
+  /// Copies the records of the current frame as far as they are asked for and well-formed. True if that is all of them.
+  private mutating func takeRecords(into block: inout EventBlock) throws -> Bool {
+    let start = record
+    while record < recordsEnd && recordOffset < end {
+      let (length, isControl) = look(record)
+      if length == 0 { break }
+      if isControl { _ = isHidden(record, length) }
+      record += length
+      recordOffset += 1
+    }
+    block.add(reader.payload.slice(start, record - start), end: recordOffset)
+    if record == recordsEnd { return true }
+    if recordOffset >= end {
+      stop()
+    } else if record == start {
+      throw malformed()
+    }
+    return false
   }
 }

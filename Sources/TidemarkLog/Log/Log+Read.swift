@@ -40,11 +40,10 @@ extension Log {
   public func events(in range: Range<Offset>) throws -> [Event] {
     var cursor = try read(Query(offsets: range))
     var events: [Event] = []
-    while true {
-      let more = try cursor.copyNext(256)
-      if more.isEmpty { return events }
-      events += more
+    while var block = try cursor.nextBlock() {
+      while let event = block.next() { events.append(event) }
     }
+    return events
   }
 
   /// The history from an offset on, then what is appended: see ``Tail``. Works in the writer's process and in any other.

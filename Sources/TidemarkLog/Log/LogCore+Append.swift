@@ -79,14 +79,8 @@ extension LogCore {
 
   private func lengths(of events: [NewEvent]) throws(LogError) -> [Int] {
     if events.isEmpty { throw LogError(.invalidEvent, "a batch has no events", advice: "append at least one") }
-    var total = 0
-    var lengths: [Int] = []
-    lengths.reserveCapacity(events.count)
-    for index in events.indices {
-      let length = try events.length(index, maximum: options.maximumEventByteCount)
-      total += length
-      lengths.append(length)
-    }
+    let lengths = try events.recordLengths(maximum: options.maximumEventByteCount)
+    let total = lengths.reduce(0, +)
     if total > options.maximumBatchByteCount && events.count > 1 {
       throw LogError(
         .tooLarge, "a batch is too large",
@@ -187,7 +181,7 @@ extension LogCore {
   }
 
   private func content(of event: NewEvent) -> [UInt8] {
-    let length = (try? [event].length(0, maximum: Record.lengthLimit)) ?? 0
+    let length = (try? [event].recordLengths(maximum: Record.lengthLimit))?.first ?? 0
     var buffer = FrameBuffer(capacity: length + FrameHeader.byteCount + 8)
     let reading = ClockReading(time: Timestamp(nanoseconds: 0), elapsed: 0)
     buffer.append(
@@ -208,6 +202,8 @@ extension LogCore {
     answers.reserveCapacity(events.count)
     var left = plan.newCount == 0 ? events.count : plan.newCount
     let everythingIsNew = left == events.count
+    // A copy for the loop: each look at a property of a shared object costs as much as all the rest of it.
+    var generator = ids
     for index in events.indices {
       if !everythingIsNew, let offset = plan.offset(index) {
         answers.append(Appended(offset: offset, id: events[index].id ?? .zero, isDuplicate: true))
@@ -219,7 +215,7 @@ extension LogCore {
       }
       left -= 1
       let given = events.id(index)
-      let id = given ?? ids.next(reading.time, environment.random)
+      let id = given ?? generator.next(reading.time, environment.random)
       if let given {
         target.ids.append(given)
         pendingIDs.insert(given)
@@ -231,6 +227,7 @@ extension LogCore {
       target.buffer.append(events, index, stamp, length: lengths[index])
       target.didAdd(isUser: true)
     }
+    ids = generator
     target.didAddCaller(level)
     return answers
   }

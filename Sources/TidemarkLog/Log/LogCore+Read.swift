@@ -10,9 +10,9 @@ struct ReadPlace {
   var sessions: [SegmentIndex.SessionEntry]
 
   /// The session that an event belongs to.
-  func session(for offset: Offset) -> Session? {
+  func session(for offset: Offset) -> SharedSession? {
     let data = sessions.last { $0.offset <= offset }?.data ?? access.headerSession
-    return data.isEmpty ? nil : Session(data.rawSpan)
+    return data.isEmpty ? nil : SharedSession(data.rawSpan)
   }
 }
 
@@ -165,7 +165,9 @@ extension LogCore {
       advice: "read on behind it, or run verify for the whole list")
   }
 
-  static func event(_ offset: Offset, in frame: SegmentReaders.DecodedFrame, session: Session?, file: String) throws(LogError) -> Event {
+  static func event(_ offset: Offset, in frame: SegmentReaders.DecodedFrame, session: SharedSession?, file: String) throws(LogError)
+    -> Event
+  {
     var position = 0
     var at = frame.base
     let records = frame.records.rawSpan

@@ -21,8 +21,7 @@ public struct Tail: AsyncSequence, Sendable {
   /// Not to be shared between tasks.
   public struct Iterator: AsyncIteratorProtocol {
     private let state: State
-    private var batch: [Event] = []
-    private var index = 0
+    private var block = EventBlock()
 
     init(_ core: LogCore, from first: Offset, _ includesControlEvents: Bool) {
       state = State(core, from: first, includesControlEvents)
@@ -33,13 +32,11 @@ public struct Tail: AsyncSequence, Sendable {
 
     /// The same, without leaving the caller's actor while there are events at hand.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Event? {
-      if index == batch.count {
-        guard let more = try await state.nextBatch() else { return nil }
-        batch = more
-        index = 0
+      while true {
+        if let event = block.next() { return event }
+        guard let more = try await state.nextBlock() else { return nil }
+        block = more
       }
-      defer { index += 1 }
-      return batch[index]
     }
   }
 
@@ -47,7 +44,6 @@ public struct Tail: AsyncSequence, Sendable {
   ///
   /// Unchecked: one iterator is used by one task at a time.
   final class State: @unchecked Sendable {
-    private static let batchCount = 256
     private let core: LogCore
     private var next: Offset
     private let includesControlEvents: Bool
@@ -59,12 +55,12 @@ public struct Tail: AsyncSequence, Sendable {
       self.includesControlEvents = includesControlEvents
     }
 
-    /// At least one event; nil at the end.
-    func nextBatch() async throws -> [Event]? {
+    /// What comes next, which may be hidden control events only; nil at the end.
+    func nextBlock() async throws -> EventBlock? {
       while !Task.isCancelled {
         // Looked at first, so that what was appended before the closing is not missed.
         let isOver = core.lock.withLock { core.isClosed && core.suspended == nil }
-        if let events = try read(), !events.isEmpty { return events }
+        if let block = try read() { return block }
         if isOver { return nil }
         let wanted = cursor?.position ?? next
         await withTaskCancellationHandler {
@@ -76,15 +72,15 @@ public struct Tail: AsyncSequence, Sendable {
       return nil
     }
 
-    private func read() throws -> [Event]? {
+    private func read() throws -> EventBlock? {
       if cursor == nil {
         let published = core.lock.withLock { core.published }
         guard next < published || next == 0 else { return nil }
         cursor = try Cursor(core, Query(offsets: next..<Offset.max, includesControlEvents: includesControlEvents))
       }
-      if let events = try cursor?.copyNext(Self.batchCount), !events.isEmpty { return events }
+      if let block = try cursor?.nextBlock() { return block }
       guard try cursor?.extend() ?? false else { return nil }
-      return try cursor?.copyNext(Self.batchCount)
+      return try cursor?.nextBlock()
     }
   }
 }

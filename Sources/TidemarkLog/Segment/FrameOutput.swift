@@ -6,7 +6,8 @@ struct FrameOutput {
   private(set) var position: UInt64
   private var pending: [UInt8] = []
   private let chunkByteCount: Int
-  /// Called before each write; a paced writer waits here.
+  /// Called before each write; a paced writer waits here, and what it wrote goes to the device at once: a sync of all of it at the end
+  /// would make the syncs of appends wait.
   private let beforeWrite: (() throws(LogError) -> Void)?
   /// Over all bytes written, where asked for.
   let digest: StreamDigest?
@@ -42,7 +43,9 @@ struct FrameOutput {
   mutating func flush() throws(LogError) {
     guard !pending.isEmpty else { return }
     try beforeWrite?()
-    try file.write(pending.rawSpan, at: position - UInt64(pending.count))
+    let start = position - UInt64(pending.count)
+    try file.write(pending.rawSpan, at: start)
+    if beforeWrite != nil { file.startWriteback(at: start, count: pending.count) }
     digest?.update(pending.rawSpan)
     pending.removeAll(keepingCapacity: true)
   }

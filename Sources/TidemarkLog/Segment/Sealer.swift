@@ -1,11 +1,12 @@
 /// Repacks a closed open segment into its sealed form: merged frames, compressed, indexed, read back, then renamed.
 struct Sealer {
   static let blockByteCount = 64 << 10
+  private static let chunkByteCount = 16 << 10
 
   let environment: Environment
   let directory: LogDirectory
   let compression: Compression
-  /// Called before each write of at most 64 KiB: waits if appends are going on, throws to stop.
+  /// Called before each write of one block at most: waits if appends are going on, throws to stop.
   let pace: () throws(LogError) -> Void
 
   /// Seals the segment `name`, of which everything up to `end` counts. Returns the footer, or the finding if the segment turns out to be
@@ -69,7 +70,7 @@ struct Sealer {
     let digest = StreamDigest()
     var packer = SegmentPacker(
       header, end: scan.summary.end,
-      output: FrameOutput(target, seed: header.seed, at: 0, chunkByteCount: Self.blockByteCount, digest: digest, beforeWrite: pace),
+      output: FrameOutput(target, seed: header.seed, at: 0, chunkByteCount: Self.chunkByteCount, digest: digest, beforeWrite: pace),
       compression)
     try packer.begin()
     var reader = FrameReader(source, seed: header.seed, limit: scan.endPosition)

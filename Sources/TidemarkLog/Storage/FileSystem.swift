@@ -49,10 +49,16 @@ package protocol File: AnyObject, Sendable {
   func write(_ bytes: RawSpan, at position: UInt64) throws(LogError)
   /// Makes data and size durable.
   func sync() throws(LogError)
+  /// Asks the system to begin sending the bytes to the device, so that the next sync has less to do. A hint: nothing counts on it.
+  func startWriteback(at position: UInt64, count: Int)
   func byteCount() throws(LogError) -> UInt64
   func makeReadOnly() throws(LogError)
   /// Closes the descriptor. Calls after that fail; closing twice is harmless.
   func close()
+}
+
+extension File {
+  package func startWriteback(at position: UInt64, count: Int) {}
 }
 
 package protocol FileLock: AnyObject, Sendable {

@@ -54,6 +54,10 @@ final class POSIXFile: File, @unchecked Sendable {
     if tidemark_sync_data(descriptor) != 0 { throw LogError(errno: lastErrno, "cannot sync", path) }
   }
 
+  func startWriteback(at position: UInt64, count: Int) {
+    tidemark_start_writeback(descriptor, off_t(clamping: position), off_t(count))
+  }
+
   func byteCount() throws(LogError) -> UInt64 {
     var status = stat()
     if unsafe fstat(descriptor, &status) != 0 { throw LogError(errno: lastErrno, "cannot look at", path) }
