@@ -79,7 +79,7 @@ extension LogCore {
     defer { lock.unlock() }
     switch result {
     case .failure(let error): throw error
-    case .success: finish(frame, result)
+    case .success: finish(frame, result).wake()
     }
   }
 
@@ -110,8 +110,9 @@ extension LogCore {
   /// set, so that nothing more comes.
   private func letGo() throws(LogError) {
     lock.lock()
-    commitGathered()
+    let ticket = commitGathered()
     lock.unlock()
+    ticket?.wake()
     var failure: LogError?
     do throws(LogError) {
       try flush()
