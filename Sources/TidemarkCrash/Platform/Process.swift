@@ -24,13 +24,6 @@ struct ChildProcess: Sendable {
     let code = crash_wait(pid, false)
     return code == -1001 ? nil : code
   }
-
-  /// How many bytes it has caused to be sent to storage.
-  func writtenByteCount() -> UInt64? {
-    guard let text = Libc.text(of: "/proc/\(pid)/io") else { return nil }
-    for line in text.split(separator: "\n") where line.hasPrefix("write_bytes: ") { return UInt64(line.dropFirst(13)) }
-    return nil
-  }
 }
 
 /// Runs `body` with the arguments as C has them.

@@ -30,12 +30,25 @@ package struct Cell: Sendable {
   package var firstWriterError = ""
   package var recoveryMicroseconds: [UInt64] = []
   package var seconds = 0.0
+  /// What reached the disk while it was recorded, and for how much.
+  package var traffic = Traffic()
   /// What was wrong, the first few times.
   package var complaints: [String] = []
   /// What stopped it before its time.
   package var stopped: String?
   /// Of the injection that lost most (or the last one): which acknowledgements were kept.
   package var timeline: [TimelinePoint] = []
+
+  /// What an engine asked of a disk.
+  package struct Traffic: Sendable {
+    package var acknowledgements = 0
+    package var eventBytes = 0
+    package var flushes = 0
+    package var writtenBytes = 0
+
+    package var flushesPerAcknowledgement: Double? { acknowledgements > 0 ? Double(flushes) / Double(acknowledgements) : nil }
+    package var writtenPerByte: Double? { eventBytes > 0 ? Double(writtenBytes) / Double(eventBytes) : nil }
+  }
 
   /// Acknowledgements of one writer, and whether they held.
   package struct TimelinePoint: Sendable {
@@ -139,6 +152,10 @@ package struct Cell: Sendable {
     fileSystemFailures += other.fileSystemFailures
     writerErrors += other.writerErrors
     if firstWriterError.isEmpty { firstWriterError = other.firstWriterError }
+    traffic.acknowledgements += other.traffic.acknowledgements
+    traffic.eventBytes += other.traffic.eventBytes
+    traffic.flushes += other.traffic.flushes
+    traffic.writtenBytes += other.traffic.writtenBytes
     recoveryMicroseconds += other.recoveryMicroseconds
     for complaint in other.complaints { complain(complaint) }
     stopped = stopped ?? other.stopped

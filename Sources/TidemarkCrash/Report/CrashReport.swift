@@ -103,8 +103,6 @@ package struct Price: Sendable {
   package var p50 = 0.0
   package var p99 = 0.0
   package var p999 = 0.0
-  /// What was sent to storage for each byte of events, where the system tells.
-  package var bytesWrittenPerByte: Double?
   package var recoveries: [Recovery] = []
 
   /// How long opening took after a kill, at some size of the store.

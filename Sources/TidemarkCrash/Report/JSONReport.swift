@@ -48,7 +48,6 @@ package enum JSONReport {
       json.member("latency_p50_us", price.p50)
       json.member("latency_p99_us", price.p99)
       json.member("latency_p999_us", price.p999)
-      if let bytes = price.bytesWrittenPerByte { json.member("bytes_written_per_byte", bytes) }
       json.name("recoveries")
       json.beginArray()
       for recovery in price.recoveries {
@@ -83,6 +82,8 @@ package enum JSONReport {
     if let median = cell.recoveryMicroseconds.percentile(0.5) { json.member("recovery_p50_us", median) }
     if let most = cell.recoveryMicroseconds.max() { json.member("recovery_max_us", most) }
     json.member("seconds", cell.seconds)
+    if let flushes = cell.traffic.flushesPerAcknowledgement { json.member("flushes_per_acknowledgement", flushes) }
+    if let bytes = cell.traffic.writtenPerByte { json.member("bytes_written_per_byte", bytes) }
     if !cell.firstWriterError.isEmpty { json.member("first_engine_error", cell.firstWriterError) }
     if let stopped = cell.stopped { json.member("stopped", stopped) }
     json.name("complaints")

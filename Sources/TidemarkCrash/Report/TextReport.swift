@@ -8,12 +8,14 @@ package enum TextReport {
     if !report.prices.isEmpty {
       lines += ["", "What acknowledgements cost here, one event each (microseconds from one to the next):", ""]
       lines += table(
-        [["engine", "claims", "acks/s", "p50", "p99", "p99.9", "written/byte"]]
+        [["engine", "claims", "acks/s", "p50", "p99", "p99.9", "flushes/ack", "written/byte"]]
           + report.prices.map { price in
-            [
+            let traffic = report.cell(price.engine, .replay)?.traffic
+            return [
               price.engine, report.engines.first { $0.name == price.engine }?.claim.rawValue ?? "", Decimal.text(price.acknowledgementsPerSecond, digits: 0),
               Decimal.text(price.p50, digits: 1), Decimal.text(price.p99, digits: 1), Decimal.text(price.p999, digits: 1),
-              price.bytesWrittenPerByte.map { Decimal.text($0, digits: 2) } ?? "-",
+              traffic?.flushesPerAcknowledgement.map { Decimal.text($0, digits: 2) } ?? "-",
+              traffic?.writtenPerByte.map { Decimal.text($0, digits: 1) } ?? "-",
             ]
           })
     }

@@ -10,8 +10,6 @@ enum PriceRun {
     let writer = try Writer(subject, folder + "/store", first: 0, batch: 1, size: size, momentLimit: 2_000_000, pipeCapacity: 4096)
     let deadline = writer.start + UInt64(seconds * 1e9)
     while Libc.now() < deadline, !writer.isAtEnd, !lab.isStopped { writer.takeAcknowledgements(waitMilliseconds: 20) }
-    let written = writer.child.writtenByteCount()
-    let acknowledged = writer.acknowledged
     writer.kill()
     let moments = writer.moments
     if let first = moments.first, let last = moments.last, last.nanoseconds > first.nanoseconds {
@@ -21,7 +19,6 @@ enum PriceRun {
       price.p99 = Double(gaps.percentile(0.99) ?? 0) / 1000
       price.p999 = Double(gaps.percentile(0.999) ?? 0) / 1000
     }
-    if let written, acknowledged > 0 { price.bytesWrittenPerByte = Double(written) / Double(acknowledged * UInt64(size)) }
     for size in sizes where !lab.isStopped {
       if let recovery = try recovery(lab, subject, folder, size) { price.recoveries.append(recovery) }
     }

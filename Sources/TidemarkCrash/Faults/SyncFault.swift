@@ -1,0 +1,3 @@
+enum SyncFault {
+  static func run(_ series: Series) -> Cell { Cell(series.subject, series.fault) }
+}
