@@ -105,6 +105,10 @@ int crash_mount(const char *source, const char *target, const char *type, const 
   return mount(source, target, type, MS_NOSUID | MS_NODEV, options);
 }
 
+int crash_remount(const char *target, const char *options) {
+  return mount("none", target, NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV, options);
+}
+
 int crash_unmount(const char *target) {
   for (int attempt = 0;; attempt++) {
     if (umount2(target, 0) == 0) return 0;
@@ -175,6 +179,10 @@ int crash_shutdown(const char *mount_point) {
   return code;
 }
 
+void crash_write_back(int descriptor) {
+  (void)sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
 int crash_sync_file_system(const char *mount_point) {
   int directory = open(mount_point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return -1;
@@ -218,6 +226,7 @@ int crash_pipe(int ends[2], int capacity) {
 int crash_execute_limited(uint64_t file_bytes, const char *path, char *const arguments[]) { return nowhere(); }
 int crash_private_mounts(void) { return nowhere(); }
 int crash_mount(const char *source, const char *target, const char *type, const char *options) { return nowhere(); }
+int crash_remount(const char *target, const char *options) { return nowhere(); }
 int crash_unmount(const char *target) { return nowhere(); }
 int crash_is_mount_point(const char *path) {
   struct stat own, above;
@@ -229,6 +238,7 @@ int crash_is_mount_point(const char *path) {
 int crash_loop_attach(const char *image, char name[32]) { return nowhere(); }
 int crash_forget_cache(int device) { return nowhere(); }
 int crash_shutdown(const char *mount_point) { return nowhere(); }
+void crash_write_back(int descriptor) {}
 int crash_sync_file_system(const char *mount_point) { return nowhere(); }
 int crash_file_system(const char *path, char type[32], uint64_t *free_bytes, uint64_t *total_bytes, uint64_t *device) {
   return nowhere();

@@ -41,6 +41,7 @@ int crash_wait(pid_t child, bool block);
 /// From here on this process and its children mount for themselves: nobody else sees it, and nothing of it outlives them.
 int crash_private_mounts(void);
 int crash_mount(const char *source, const char *target, const char *type, const char *options);
+int crash_remount(const char *target, const char *options);
 int crash_unmount(const char *target);
 /// Whether another file system begins at this path: 1 yes, 0 no, -1 it can't be told.
 int crash_is_mount_point(const char *path);
@@ -53,6 +54,9 @@ int crash_forget_cache(int device);
 
 /// Stops a file system at once, without writing what is in memory: what a power cut does.
 int crash_shutdown(const char *mount_point);
+
+/// Writes a file's data back and waits for it; no flush, no metadata.
+void crash_write_back(int descriptor);
 
 int crash_sync_file_system(const char *mount_point);
 

@@ -138,6 +138,9 @@ package enum Libc {
   }
 
   static func seekToEnd(_ descriptor: Int32) -> UInt64 { UInt64(max(0, lseek(descriptor, 0, SEEK_END))) }
+  static func seek(_ descriptor: Int32, to position: UInt64) { _ = lseek(descriptor, off_t(position), SEEK_SET) }
+  /// Sends a file's data to the disk and waits until the disk has it, in whatever cache.
+  static func writeBack(_ descriptor: Int32) { crash_write_back(descriptor) }
   static func truncate(_ descriptor: Int32, to count: UInt64) -> Bool { ftruncate(descriptor, off_t(count)) == 0 }
   static func syncData(_ descriptor: Int32) -> Bool { fsync(descriptor) == 0 }
 
@@ -220,6 +223,14 @@ package enum Libc {
     let file = try open(path, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o644)
     defer { close(file) }
     try writeAll(file, bytes, path)
+  }
+
+  /// Makes a file that takes up so much space.
+  static func fill(_ path: String, byteCount: UInt64) throws(CrashError) {
+    let file = try open(path, O_RDWR | O_CREAT)
+    defer { close(file) }
+    let code = posix_fallocate(file, 0, off_t(byteCount))
+    if code != 0 && code != ENOSPC { throw failure("can't take up space", path, errno: code) }
   }
 
   /// A path without links; nil if it is not there.

@@ -15,6 +15,11 @@ enum Mounts {
     guard unsafe crash_unmount(target) == 0 else { throw Libc.failure("can't unmount", target) }
   }
 
+  /// Gives a file system in memory another size.
+  static func resize(_ target: String, byteCount: UInt64) throws(CrashError) {
+    guard unsafe crash_remount(target, "size=\(byteCount)") == 0 else { throw Libc.failure("can't resize", target) }
+  }
+
   /// Stops a file system at once, and what was not written is gone.
   static func shutDown(_ target: String) throws(CrashError) {
     guard unsafe crash_shutdown(target) == 0 else { throw Libc.failure("the file system refuses to be shut down", target) }

@@ -29,7 +29,8 @@ package enum Fault: String, CaseIterable, Sendable {
   package var control: OwnSetting {
     switch self {
     case .kill: .acknowledgesBeforeWrite
-    case .powerExt4, .powerXFS, .replay: .neverSyncs
+    case .powerExt4, .powerXFS: .neverSyncs
+    case .replay: .neverFlushes
     case .sync: .retriesSync
     case .full: .ignoresShortWrites
     }

@@ -9,6 +9,7 @@ package enum OwnSetting: String, CaseIterable, Sendable {
   case tidemarkSmall = "tidemark-small"
   case acknowledgesBeforeWrite = "control-acks-before-write"
   case neverSyncs = "control-never-syncs"
+  case neverFlushes = "control-never-flushes"
   case retriesSync = "control-retries-sync"
   case ignoresShortWrites = "control-ignores-short-writes"
 
@@ -22,7 +23,7 @@ package enum OwnSetting: String, CaseIterable, Sendable {
     case .tidemarkBuffered: .none
     // What a program with the mistake would say of itself.
     case .acknowledgesBeforeWrite: .process
-    case .neverSyncs, .retriesSync, .ignoresShortWrites: .power
+    case .neverSyncs, .neverFlushes, .retriesSync, .ignoresShortWrites: .power
     }
   }
 

@@ -8,18 +8,24 @@ struct PlainStore: Store {
   /// What is acknowledged and not written, of the one that acknowledges before it writes.
   private var pending: [UInt8] = []
   private static let pendingByteLimit = 64 << 10
+  private static let spaceByteCount = 2 << 20
 
   /// Opens or makes it, and cuts what a crash left of a last record.
   init(_ folder: String, _ setting: OwnSetting) throws {
     self.setting = setting
-    let syncs = setting == .plainFdatasync || setting == .retriesSync
+    let syncs = setting == .plainFdatasync || setting == .retriesSync || setting == .neverFlushes
     let isNew = Libc.kind(of: folder) == nil
     if isNew { try Libc.makeDirectory(folder) }
     path = folder + "/events"
     file = try Libc.open(path, O_RDWR | O_CREAT)
     let end = try Self.walk(file, path) { _ in }
-    if Libc.seekToEnd(file) != end, !Libc.truncate(file, to: end) { throw Libc.failure("can't cut", path) }
-    _ = Libc.seekToEnd(file)
+    if setting == .neverFlushes {
+      // Zeros ahead, so that no append changes metadata.
+      if isNew { try Libc.writeAll(file, [UInt8](repeating: 0, count: Self.spaceByteCount), path) }
+      if !Libc.syncData(file) { throw Libc.failure("can't sync", path) }
+      Libc.seek(file, to: end)
+    } else if Libc.seekToEnd(file) != end, !Libc.truncate(file, to: end) { throw Libc.failure("can't cut", path) }
+    if setting != .neverFlushes { _ = Libc.seekToEnd(file) }
     guard syncs else { return }
     // What is read now is a promise, and so is the name.
     if !Libc.syncData(file) { throw Libc.failure("can't sync", path) }
@@ -49,7 +55,11 @@ struct PlainStore: Store {
     case .plainFdatasync:
       if !Libc.syncData(file) { throw Libc.failure("can't sync", path) }
     case .retriesSync:
+      // Believes the second answer.
       if !Libc.syncData(file), !Libc.syncData(file) { throw Libc.failure("can't sync", path) }
+    case .neverFlushes:
+      // The data is sent to the disk and nobody asks the disk to keep it.
+      Libc.writeBack(file)
     default: break
     }
   }
