@@ -75,16 +75,18 @@ enum FullFault {
     if code > 0 { cell.addWriterError(writer.complaint()) }
     rounds.note(writer, acknowledged: writer.acknowledged)
     // A store that could not be made has nothing to keep.
-    if code < 0 && code != -9 { cell.complain("\(place): the writer ended by signal \(-code)") }
-    guard let judgement = try rounds.verify(into: &cell, place) else { return }
+    if code < 0 && code != -9 { cell.addUnopenable(atRisk: 0, "\(place): the writer ended by signal \(-code)") }
+    // Without space it must open, and may hold back what it can't make sure of; with space everything must be there.
+    guard try rounds.verifyWithoutSpace(into: &cell, place + ", without space") else { return }
+    try makeSpace()
+    guard let judgement = try rounds.verify(into: &cell, place + ", with space") else { return }
     cell.keepTimeline(writer, judgement, cut: cut)
     guard judgement.isWhole else { return }
-    try makeSpace()
     let second = try Writer(subject, rounds.path, first: rounds.next, batch: 1, count: 5)
     second.drain()
     let secondCode = second.kill()
     rounds.note(second, acknowledged: second.acknowledged)
     if secondCode != 0 { cell.addUnopenable(atRisk: 0, "\(place): takes nothing after space was made (\(second.complaint()))") }
-    try rounds.verify(into: &cell, place + ", with space")
+    try rounds.verify(into: &cell, place + ", written on")
   }
 }

@@ -5,13 +5,15 @@ internal import TidemarkLog
 enum ReplayFault {
   /// States made from one point of a record.
   private static let statesPerCut = 5
-  /// After so many states a new recording is made.
-  private static let statesPerRecording = 600
+  /// From so many points of one record.
+  private static let cutsPerRecording = 40
 
   static func run(_ series: Series) -> Cell {
     series.run(lanes: series.lab.laneCount) { lane, generator, cell in
       let folder = try series.lab.memoryFolder("replay-\(lane)")
       defer { Libc.remove(folder) }
+      let share = (series.meter.limit ?? .max) / series.lab.laneCount
+      let wanted = min(cutsPerRecording, max(4, share / statesPerCut))
       let player = try Player(series.subject, in: folder)
       while !series.meter.isOver {
         let recording = try Recording.make(series.subject, series.lab, in: folder + "/recording", &generator)
@@ -22,7 +24,7 @@ enum ReplayFault {
         cell.traffic.writtenBytes += recording.traffic.writtenBytes
         var states = 0
         player.reset()
-        for cut in cuts(of: recording, &generator) where states < statesPerRecording {
+        for cut in cuts(of: recording, wanted, &generator) {
           player.begin(recording, cut)
           for number in 0..<statesPerCut {
             guard player.choose(number, &generator) else { continue }
@@ -36,12 +38,13 @@ enum ReplayFault {
     }
   }
 
-  /// Points of a record to cut at, in ascending order: those behind a write.
-  private static func cuts(of recording: Recording, _ generator: inout SplitMix64) -> [Int] {
+  /// Points of a record to cut at, in ascending order: some of those behind a write, most of them after the first acknowledgement.
+  private static func cuts(of recording: Recording, _ wanted: Int, _ generator: inout SplitMix64) -> [Int] {
     let all = recording.entries.indices.filter { !recording.entries[$0].isFlush }.map { $0 + 1 }
-    let wanted = statesPerRecording / statesPerCut * 3 / 2
-    guard all.count > wanted else { return all }
-    return all.shuffled(using: &generator).prefix(wanted).sorted()
+    let beginning: Int = recording.marks.first(where: { $0.acknowledged > 0 })?.entryCount ?? 0
+    let early: ArraySlice<Int> = all.filter { $0 < beginning }.shuffled(using: &generator).prefix(max(1, wanted / 8))
+    let late: ArraySlice<Int> = all.filter { $0 >= beginning }.shuffled(using: &generator).prefix(max(1, wanted - early.count))
+    return (early + late).sorted()
   }
 
   /// Makes images of chosen states, mounts them, and lets the engine read them.

@@ -12,7 +12,10 @@ package struct Cell: Sendable {
   /// How long before the fault the first lost event of the worst injection was acknowledged.
   package var worstWindowMicroseconds: UInt64 = 0
   package var injectionsWithLoss = 0
+  /// Given out once, never acknowledged, and gone.
   package var retracted = 0
+  /// Acknowledged and not shown while the disk was full.
+  package var withheld = 0
   package var phantoms = 0
   package var damaged = 0
   package var duplicates = 0
@@ -141,6 +144,7 @@ package struct Cell: Sendable {
     worstLost = max(worstLost, other.worstLost)
     injectionsWithLoss += other.injectionsWithLoss
     retracted += other.retracted
+    withheld += other.withheld
     phantoms += other.phantoms
     damaged += other.damaged
     duplicates += other.duplicates

@@ -49,6 +49,7 @@ package enum TextReport {
     }
     for cell in cells {
       if cell.fileSystemFailures > 0 { lines.append("  \(cell.engine): \(cell.fileSystemFailures) images that the file system itself refused") }
+      if cell.withheld > 0 { lines.append("  \(cell.engine): \(cell.withheld) events not shown while the disk was full; see lost for those that stayed away") }
       if let stopped = cell.stopped { lines.append("  \(cell.engine): stopped early: \(stopped)") }
     }
     return lines

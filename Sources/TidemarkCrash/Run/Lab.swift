@@ -132,6 +132,9 @@ final class Meter: Sendable {
     return isDue
   }
 
+  /// How many there will be, if that is known.
+  var limit: Int? { if case .count(let count) = budget { count } else { nil } }
+
   /// Whether the budget is used up, without taking from it.
   var isOver: Bool {
     if lab.isStopped { return true }

@@ -56,6 +56,21 @@ struct Rounds {
     return judgement
   }
 
+  /// Opens the store while nothing can be written. What it does not show may come back; what it shows must be whole. Returns false if it
+  /// can't be opened.
+  mutating func verifyWithoutSpace(into cell: inout Cell, _ place: String) throws(CrashError) -> Bool {
+    let result = try Captured(subject.program, subject.arguments("verify", path), seconds: 60)
+    guard result.code == 0, let found = Found(output: result.output) else {
+      cell.addUnopenable(atRisk: expectation.acknowledged, "\(place): can't be opened\(result.remark)")
+      return false
+    }
+    var judgement = Judgement.of(found, expectation)
+    cell.withheld += judgement.lost
+    (judgement.lost, judgement.lostRange, judgement.retracted) = (0, nil, 0)
+    cell.add(judgement, atRisk: expectation.acknowledged, place)
+    return true
+  }
+
   /// What was found is what the next round starts from.
   private mutating func go(on count: UInt64) {
     expectation.acknowledged = min(expectation.acknowledged, count)

@@ -34,8 +34,10 @@ package enum SubjectProgram {
     return 0
   }
 
-  private static func open(_ setting: OwnSetting, _ path: String) throws -> any Store {
-    setting.rawValue.hasPrefix("tidemark") ? try TidemarkStore(path, setting) : try PlainStore(path, setting)
+  /// Opens a store, which recovers it; makes it if that is wanted and it is not there.
+  private static func open(_ setting: OwnSetting, _ path: String, creates: Bool) throws -> (any Store)? {
+    if setting.rawValue.hasPrefix("tidemark") { return try TidemarkStore(path, setting, creates: creates) }
+    return !creates && Libc.kind(of: path) == nil ? nil : try PlainStore(path, setting)
   }
 
   private static func write(_ setting: OwnSetting, _ path: String, _ options: [String]) throws -> Int32 {
@@ -49,7 +51,7 @@ package enum SubjectProgram {
     guard let first = values["--first"], let count = values["--count"], let size = values["--size"], let batch = values["--batch"],
       batch > 0, size >= UInt64(Content.minimumByteCount)
     else { return usage() }
-    var store = try open(setting, path)
+    guard var store = try open(setting, path, creates: true) else { return 1 }
     var next = first
     let end = first.addingReportingOverflow(count).overflow ? UInt64.max : first + count
     while next < end {
@@ -63,13 +65,12 @@ package enum SubjectProgram {
   }
 
   private static func verify(_ setting: OwnSetting, _ path: String) throws -> Int32 {
+    let start = Libc.now()
     // Whatever is there of a store that was being made is the engine's to make sense of.
-    guard Libc.kind(of: path) != nil else {
+    guard var store = try open(setting, path, creates: false) else {
       try say("end 0 0\n")
       return 0
     }
-    let start = Libc.now()
-    var store = try open(setting, path)
     let microseconds = (Libc.now() - start) / 1000
     var text: [UInt8] = []
     var count = 0

@@ -4,7 +4,8 @@ internal import TidemarkLog
 struct TidemarkStore: Store {
   private let log: Log
 
-  init(_ path: String, _ setting: OwnSetting) throws {
+  /// Returns nil if there is no log and none is to be made.
+  init?(_ path: String, _ setting: OwnSetting, creates: Bool) throws {
     var options = LogOptions()
     options.program = "tidemark crashtest"
     switch setting {
@@ -17,8 +18,10 @@ struct TidemarkStore: Store {
     }
     // What a crash damaged must not be passed over.
     options.onCorruption = .refuse
-    do { try Log.create(at: path, options: options) } catch LogError.Code.alreadyExists {}
-    log = try Log.open(at: path, options: options)
+    if creates {
+      do { try Log.create(at: path, options: options) } catch LogError.Code.alreadyExists {}
+    }
+    do { log = try Log.open(at: path, options: options) } catch LogError.Code.notALog where !creates { return nil }
   }
 
   mutating func append(_ events: [[UInt8]]) throws {
