@@ -28,7 +28,7 @@ extension LogCore {
       case .later(let ticket):
         ticket.hasWaiters = true
         lock.unlock()
-        if options.durability == .buffered { try write() } else { ticket.wait() }
+        if keepsInMemory { try write() } else { ticket.wait() }
       case .gathered(let admitted):
         switch turn.didGather(canCommit: true) {
         case .commit:
@@ -62,7 +62,7 @@ extension LogCore {
       case .suspended: break
       case .buffered(let answers): return answers
       case .later(let ticket):
-        if options.durability == .buffered { try write() } else { await wait(for: ticket) }
+        if keepsInMemory { try write() } else { await wait(for: ticket) }
       case .gathered(let admitted):
         await wait(for: admitted.ticket)
         return admitted.answers(base: try admitted.ticket.base())
