@@ -91,6 +91,27 @@ import TidemarkLog
     }
   }
 
+  @Test func `what nothing records as durable is saved too, and a reader says that it passes over it`() throws {
+    let fixture = try Fixture()
+    for number in 0..<5 { try fixture.log.append(event("\(number)")) }
+    fixture.disk.powerCycle(.losesEverything)
+    let reader = try fixture.reader()
+    #expect(try Fixture.texts(reader) == ["0", "1", "2", "3"])
+    #expect(reader.recoveryReport.findings.map(\.kind) == [.tornTail] && reader.recoveryReport.findings.first?.offsets == 5..<6)
+    #expect(try reader.statistics().userEventCount == 4 && reader.statistics().controlEventCount == 1)
+    let report = try Log.salvage(from: "/log", to: "/new", environment: fixture.environment)
+    #expect(report.eventCount == 5 && report.gaps.isEmpty)
+    let log = try Log.open(at: "/new", options: fixture.options, environment: fixture.environment)
+    #expect(try Fixture.texts(log) == ["0", "1", "2", "3", "4"])
+  }
+
+  @Test func `the newest segment is missed, whatever it held`() throws {
+    let fixture = try sample()
+    try fixture.disk.image.delete(#require(fixture.segmentFiles.last))
+    let report = try Log.salvage(from: "/log", to: "/new", environment: fixture.environment)
+    #expect(report.gaps.map(\.kind) == [.missingNewest])
+  }
+
   @Test func `a trimmed log stays trimmed`() throws {
     let fixture = try sample()
     try fixture.reopen()
