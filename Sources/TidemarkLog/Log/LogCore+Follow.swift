@@ -64,7 +64,8 @@ extension LogCore {
       return NewestSegment(
         name: newest.name, seed: newest.header.seed, checkpoints: newest.scan.checkpoints, headerSession: newest.header.session,
         sessions: summary.sessions,
-        counts: .init(user: summary.userCount, rawBytes: summary.rawByteCount, gaps: summary.gapCount))
+        counts: .init(user: summary.userCount, rawBytes: summary.rawByteCount, gaps: summary.gapCount),
+        header: isSalvaging && newest.lacksHeader ? newest.header : nil)
     }
     live = page
     let found = analysis.newest?.scan.summary.end ?? analysis.end

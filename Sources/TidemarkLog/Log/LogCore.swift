@@ -178,6 +178,8 @@ struct NewestSegment {
   var headerSession: [UInt8]
   var sessions: [SegmentIndex.SessionEntry]
   var counts: ClosedSegment.Counts
+  /// Stands in for a damaged one, when salvaging: the frames behind it verify without it.
+  var header: SegmentHeader?
 }
 
 /// What must be written out again before anything can be appended.
