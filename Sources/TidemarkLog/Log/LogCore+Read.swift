@@ -75,7 +75,7 @@ extension LogCore {
     guard offset >= found.first else { throw Self.trimmed(offset, first: found.first) }
     guard let name = found.name else {
       throw LogError(
-        .corrupt, "event \(offset) is missing", file: directory.path, offsets: found.gap ?? offset..<(offset + 1),
+        .corrupt, "event \(offset) is missing", file: directory.segments, offsets: found.gap ?? offset..<(offset + 1),
         why: "no segment holds it",
         advice: "read on behind the gap, or get it back from the server")
     }

@@ -98,9 +98,10 @@ struct Analysis {
         findings.append(Finding(.damagedIdentity, file: "identity", position: UInt64(slot * IdentityPages.pageByteCount), why))
       }
       return true
-    case .unsupported(let why):
+    case .unsupported(let slot, let why):
       throw LogError(
-        .unsupportedVersion, "the log is newer than this program", file: directory.identity, why: why,
+        .unsupportedVersion, "the log is newer than this program", file: directory.identity,
+        position: UInt64(slot * IdentityPages.pageByteCount), why: why,
         advice: "use the version that wrote it")
     case .damaged(let why):
       findings.append(Finding(.damagedIdentity, file: "identity", position: 0, "no slot serves: \(why)"))
