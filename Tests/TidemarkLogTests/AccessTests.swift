@@ -117,6 +117,23 @@ import TidemarkLog
     #expect(try fixture.texts() == texts && fixture.log.recoveryReport.wasClean)
   }
 
+  @Test func `a reader does not take another log for its own`() throws {
+    let real = try RealLog()
+    try real.log.append(event("a"))
+    let reader = try real.reader()
+    #expect(try Fixture.texts(reader) == ["a"])
+    try real.log.close()
+    let manager = FileManager.default
+    try manager.moveItem(atPath: real.path, toPath: real.path + "-moved")
+    try Log.create(at: real.path, options: real.options)
+    let other = try Log.open(at: real.path, options: real.options)
+    for number in 0..<5 { try other.append(event("\(number)")) }
+    try other.close()
+    let refused = error { _ = try reader.refresh() }
+    #expect(refused?.code == .directoryMoved && refused?.file == real.path)
+    #expect(refused?.why.isEmpty == false && refused?.advice.isEmpty == false)
+  }
+
   /// Moved away, replaced by another directory, and put back; noticed before a file is made in its place.
   @Test func `a directory that is replaced while the log is open is left alone`() throws {
     let real = try RealLog()
