@@ -117,6 +117,24 @@ import TidemarkLog
     #expect(try fixture.texts() == texts && fixture.log.recoveryReport.wasClean)
   }
 
+  @Test func `a tail tells that its log is gone, and goes on once it is back`() async throws {
+    let real = try RealLog()
+    try await real.log.append(event("a"))
+    try real.log.close()
+    let reader = try real.reader()
+    let first = try await reader.tail(from: 0).first { _ in true }
+    #expect(first.map { String(decoding: $0.data, as: UTF8.self) } == "a")
+    let manager = FileManager.default
+    try manager.moveItem(atPath: real.path, toPath: real.path + "-moved")
+    await #expect(throws: LogError.self) { _ = try await reader.tail(from: 2).first { _ in true } }
+    try manager.moveItem(atPath: real.path + "-moved", toPath: real.path)
+    async let next = reader.tail(from: 2).first { _ in true }
+    let log = try Log.open(at: real.path, options: real.options)
+    try await log.append(event("b"))
+    #expect(try await next.map { String(decoding: $0.data, as: UTF8.self) } == "b")
+    try log.close()
+  }
+
   @Test func `a reader does not take another log for its own`() throws {
     let real = try RealLog()
     try real.log.append(event("a"))

@@ -135,6 +135,14 @@ extension LogCore {
     }
   }
 
+  /// What keeps a reader from seeing more, told once.
+  func takeWatcherTrouble() -> LogError? {
+    lock.withLock {
+      defer { watcherTrouble = nil }
+      return watcherTrouble
+    }
+  }
+
   /// Wakes all who wait, so that a cancelled one can go.
   func wakeWaiting() {
     let waiting = lock.withLock {
@@ -175,10 +183,15 @@ extension LogCore {
     let page = lock.withLock { live }
     let counter = page?.counter ?? 0
     let before = lock.withLock { published }
-    try? refresh()
+    var trouble: LogError?
+    do throws(LogError) { try refresh() } catch {
+      // A file that is gone was sealed or trimmed a moment ago.
+      if error.errno != Self.noSuchFile { trouble = error }
+    }
     lock.lock()
     defer { lock.unlock() }
-    if published > before || isClosed {
+    watcherTrouble = continuations.isEmpty ? nil : trouble
+    if published > before || isClosed || trouble != nil {
       let waiting = continuations
       continuations.removeAll()
       for continuation in waiting { continuation.resume() }

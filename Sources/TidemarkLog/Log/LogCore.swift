@@ -72,6 +72,8 @@ final class LogCore: @unchecked Sendable {
   var sealerIsPaced = true
   var sealingTrouble: LogError?
   var watcherIsRunning = false
+  /// Why the watcher could not look for more, until a tail has told it.
+  var watcherTrouble: LogError?
   var lastAppend: UInt64 = 0
   var suspended: Suspension?
   /// Sealed segments whose index turned out to be damaged: packed again by the next maintenance.
