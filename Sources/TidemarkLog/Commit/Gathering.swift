@@ -21,11 +21,20 @@ final class CommitTicket: @unchecked Sendable {
   /// Whether a thread waits; guarded by the log's lock.
   var hasWaiters = false
 
-  /// With the log's lock held.
+  /// Whether somebody waited when it ended.
+  private var wasAwaited = false
+
+  /// With the log's lock held. ``wake()`` must follow.
   func finish(_ result: Result<Offset, LogError>) {
     self.result = result
     isOver = true
-    done.set(1, wake: hasWaiters)
+    wasAwaited = hasWaiters
+    done.set(1)
+  }
+
+  /// Wakes those who wait: best without the log's lock, which they want first thing.
+  func wake() {
+    if wasAwaited { done.wakeAll() }
   }
 }
 

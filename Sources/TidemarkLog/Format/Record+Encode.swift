@@ -39,15 +39,6 @@ extension Record {
     let source = isTimed ? ClockSource.caller : stamp.reading.source
     let clock = (stamp.reading.isSynchronized ? clockIsSynchronized : 0) | (stamp.wasStepped ? clockWasStepped : 0) | source.rawValue << 4
     let utcOffset = unsafe isTimed ? event.pointee.utcOffsetMinutes : stamp.reading.utcOffsetMinutes
-    unsafe record.storeBytes(of: UInt32(truncatingIfNeeded: length).littleEndian, as: UInt32.self)
-    unsafe record.storeBytes(of: stamp.kind.rawValue, toByteOffset: 4, as: UInt8.self)
-    unsafe record.storeBytes(of: flags, toByteOffset: 5, as: UInt8.self)
-    unsafe record.storeBytes(of: clock, toByteOffset: 6, as: UInt8.self)
-    unsafe record.storeBytes(of: stamp.id.high.bigEndian, toByteOffset: 8, as: UInt64.self)
-    unsafe record.storeBytes(of: stamp.id.low.bigEndian, toByteOffset: 16, as: UInt64.self)
-    unsafe record.storeBytes(of: time.nanoseconds.littleEndian, toByteOffset: 24, as: Int64.self)
-    unsafe record.storeBytes(of: stamp.reading.elapsed.littleEndian, toByteOffset: 32, as: UInt64.self)
-    unsafe record.storeBytes(of: utcOffset.littleEndian, toByteOffset: 40, as: Int16.self)
     var at = unsafe record + fixedLength
     let type = unsafe copy(event.pointee.type, to: &at)
     let subject = unsafe copy(event.pointee.subject, to: &at)
@@ -55,16 +46,25 @@ extension Record {
     let contentType = unsafe copy(event.pointee.contentType, to: &at)
     let extensions = unsafe event.pointee.extensions.isEmpty ? 0 : copy(EventExtension.encode(event.pointee.extensions), to: &at)
     _ = unsafe copy(event.pointee.data, to: &at)
-    unsafe record.storeBytes(of: UInt8(truncatingIfNeeded: type), toByteOffset: 7, as: UInt8.self)
-    unsafe record.storeBytes(of: UInt8(truncatingIfNeeded: actor), toByteOffset: 42, as: UInt8.self)
-    unsafe record.storeBytes(of: UInt8(truncatingIfNeeded: contentType), toByteOffset: 43, as: UInt8.self)
-    unsafe record.storeBytes(of: UInt16(truncatingIfNeeded: subject).littleEndian, toByteOffset: 44, as: UInt16.self)
-    unsafe record.storeBytes(of: UInt16(truncatingIfNeeded: extensions).littleEndian, toByteOffset: 46, as: UInt16.self)
+    // Eight bytes a store; the small fields of a word are put together first.
+    let first =
+      UInt64(UInt32(truncatingIfNeeded: length)) | UInt64(stamp.kind.rawValue) << 32 | UInt64(flags) << 40 | UInt64(clock) << 48
+      | UInt64(UInt8(truncatingIfNeeded: type)) << 56
+    let last =
+      UInt64(UInt16(bitPattern: utcOffset)) | UInt64(UInt8(truncatingIfNeeded: actor)) << 16
+      | UInt64(UInt8(truncatingIfNeeded: contentType)) << 24 | UInt64(UInt16(truncatingIfNeeded: subject)) << 32
+      | UInt64(UInt16(truncatingIfNeeded: extensions)) << 48
+    unsafe record.storeBytes(of: first.littleEndian, as: UInt64.self)
+    unsafe record.storeBytes(of: stamp.id.high.bigEndian, toByteOffset: 8, as: UInt64.self)
+    unsafe record.storeBytes(of: stamp.id.low.bigEndian, toByteOffset: 16, as: UInt64.self)
+    unsafe record.storeBytes(of: time.nanoseconds.littleEndian, toByteOffset: 24, as: Int64.self)
+    unsafe record.storeBytes(of: stamp.reading.elapsed.littleEndian, toByteOffset: 32, as: UInt64.self)
+    unsafe record.storeBytes(of: last.littleEndian, toByteOffset: 40, as: UInt64.self)
   }
 
   @inline(__always) private static func copy(_ text: String?, to target: inout UnsafeMutableRawPointer) -> Int {
-    guard var text else { return 0 }
-    return text.withUTF8 { source in
+    guard let text else { return 0 }
+    return unsafe text.utf8Span.span.withUnsafeBytes { source in
       if let from = source.baseAddress { unsafe target.copyMemory(from: from, byteCount: source.count) }
       unsafe target += source.count
       return source.count

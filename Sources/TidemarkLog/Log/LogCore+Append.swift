@@ -68,7 +68,7 @@ extension LogCore {
       return .buffered(Admitted(answers: answers, repeats: repeats, ticket: unwritten.ticket).answers(base: published))
     }
     answers = encode(events, lengths, plan, reading, level, into: &gathering)
-    arrivals.set(UInt32(truncatingIfNeeded: gathering.callers), wake: false)
+    arrivals.set(UInt32(truncatingIfNeeded: gathering.callers))
     return .gathered(Admitted(answers: answers, repeats: repeats, ticket: gathering.ticket))
   }
 

@@ -99,23 +99,20 @@ extension LogCore {
   // MARK: The turn
 
   /// Commits what has gathered, then passes the turn on. The turn is taken and the lock is held; the lock is given up.
-  private func runTurn() {
-    while true {
-      commitGathered()
-      switch turn.release(hasMore: !gathering.isEmpty || unwritten.buffer.recordByteCount >= Self.frameCapacity) {
-      case .handOver:
-        if handOver() {
-          lock.unlock()
-          return
-        }
-      case .wakeOthers:
-        lock.unlock()
-        turnWord.increment()
-        return
-      case .rest, .commit, .wait:
-        lock.unlock()
-        return
-      }
+  private func runTurn() { passOn(after: commitGathered()) }
+
+  /// Gives the turn up, or to the committer thread if more has gathered, and wakes those whose frame was committed. The lock is held and
+  /// given up.
+  private func passOn(after ticket: CommitTicket?) {
+    let next = turn.release(hasMore: !gathering.isEmpty || unwritten.buffer.recordByteCount >= Self.frameCapacity)
+    let isHandedOver = next == .handOver && handOver()
+    lock.unlock()
+    ticket?.wake()
+    if next == .wakeOthers { turnWord.increment() }
+    if next == .handOver && !isHandedOver {
+      // There is no committer thread to be had.
+      lock.lock()
+      runTurn()
     }
   }
 
@@ -143,21 +140,9 @@ extension LogCore {
     lock.unlock()
     let result: Swift.Result<Result, LogError>
     do throws(LogError) { result = .success(try body()) } catch { result = .failure(error) }
-    passOn()
-    return try result.get()
-  }
-
-  /// Gives the turn to whoever wants it, after work other than appending.
-  private func passOn() {
     lock.lock()
-    switch turn.release(hasMore: !gathering.isEmpty) {
-    case .handOver:
-      if handOver() { lock.unlock() } else { runTurn() }
-    case .wakeOthers:
-      lock.unlock()
-      turnWord.increment()
-    case .rest, .commit, .wait: lock.unlock()
-    }
+    passOn(after: nil)
+    return try result.get()
   }
 
   // MARK: The committer thread
@@ -224,29 +209,38 @@ extension LogCore {
   }
 
   /// The turn was handed over; the lock is held and given up.
+  ///
+  /// The turn is kept from frame to frame while several callers share each: given up in between, the first of them who comes back would
+  /// sync alone.
   private func commitUnderContention() {
-    // Those who were just acknowledged are likely to come back: a frame that waits for them carries more events for the same sync. On few
-    // cores
-    // they come one after the other, so waiting goes on while somebody comes within 50 microseconds, and ends in any case after ten times
-    // that.
-    let expected = lastCallers
-    if expected > 1 {
-      let now = monotonicNow()
-      let last = now &+ 500_000
-      var deadline = now &+ 50_000
-      var seen = gathering.callers
-      lock.unlock()
-      while seen < expected {
-        yieldThread()
-        let now = monotonicNow()
-        let callers = Int(arrivals.value)
-        if callers > seen { deadline = min(now &+ 50_000, last) }
-        seen = callers
-        if now > deadline { break }
-      }
-      lock.lock()
+    var ticket: CommitTicket?
+    repeat {
+      gatherMore(until: lastCallers, after: ticket)
+      ticket = commitGathered()
+    } while ticket != nil && lastCallers > 1 && turn.waiting == 0
+    passOn(after: ticket)
+  }
+
+  /// Wakes and waits for those who were just acknowledged, who are likely to come back: a frame that waits for them carries more events for the same
+  /// sync. On few cores they come one after the other, so waiting goes on while somebody comes within 50 microseconds, and ends in any case
+  /// after ten times that. The turn is taken; the lock is held before and after, not in between.
+  private func gatherMore(until expected: Int, after ticket: CommitTicket?) {
+    guard expected > 1 else { return }
+    arrivals.set(UInt32(truncatingIfNeeded: gathering.callers))
+    var now = monotonicNow()
+    let last = now &+ 500_000
+    var deadline = now &+ 50_000
+    var seen = gathering.callers
+    lock.unlock()
+    ticket?.wake()
+    while seen < expected && now < deadline {
+      yieldThread()
+      now = monotonicNow()
+      let callers = Int(arrivals.value)
+      if callers > seen { deadline = min(now &+ 50_000, last) }
+      seen = callers
     }
-    runTurn()
+    lock.lock()
   }
 
   /// With the turn, which is passed on.
@@ -255,7 +249,8 @@ extension LogCore {
       // The next append meets the failure and writes again what is not synced; nothing acknowledged is forgotten.
       lock.withLock { dirtySince = monotonicNow() }
     }
-    passOn()
+    lock.lock()
+    passOn(after: nil)
   }
 
   /// Events were left unsynced: the committer thread syncs them in time. With the lock held.
@@ -267,8 +262,9 @@ extension LogCore {
 
   // MARK: One frame
 
-  /// Commits `unwritten`, then what has gathered. The turn is taken; the lock is held before and after, not in between.
-  func commitGathered() {
+  /// Commits `unwritten`, then what has gathered. Returns what to wake once the lock is given up; nil if nothing had gathered. The turn is
+  /// taken; the lock is held before and after, not in between.
+  func commitGathered() -> CommitTicket? {
     if !unwritten.isEmpty {
       var frame = take(&unwritten)
       let result = commit(&frame)
@@ -276,15 +272,14 @@ extension LogCore {
         // It was acknowledged: it stays, and is written before anything else.
         unwritten = frame
         inFlight = (0, 0, nil)
-        if !gathering.isEmpty { finish(take(&gathering), .failure(error)) }
-        return
+        return gathering.isEmpty ? nil : finish(take(&gathering), .failure(error))
       }
-      finish(frame, result)
+      finish(frame, result).wake()
     }
-    guard !gathering.isEmpty else { return }
+    guard !gathering.isEmpty else { return nil }
     var frame = take(&gathering)
     let result = commit(&frame)
-    finish(frame, result)
+    return finish(frame, result)
   }
 
   private func take(_ target: inout Gathering) -> Gathering {
@@ -325,8 +320,8 @@ extension LogCore {
       errno: error.errno, advice: "append them again with the same ids: what is there already is recognised")
   }
 
-  /// Publishes a frame, or puts back what must not be lost with it. With the lock held.
-  func finish(_ frame: consuming Gathering, _ result: Result<Offset, LogError>) {
+  /// Publishes a frame, or puts back what must not be lost with it. Returns what to wake. With the lock held.
+  func finish(_ frame: consuming Gathering, _ result: Result<Offset, LogError>) -> CommitTicket {
     inFlight = (0, 0, nil)
     lastCallers = frame.callers
     for id in frame.ids { pendingIDs.remove(id) }
@@ -349,6 +344,7 @@ extension LogCore {
     frame.reset()
     spare = consume frame
     for continuation in waiting { continuation.resume() }
+    return ticket
   }
 
   /// Makes what the segment holds visible. With the lock held.
@@ -382,7 +378,7 @@ extension LogCore {
       inFlight = (0, 0, nil)
       throw error
     }
-    finish(frame, result)
+    finish(frame, result).wake()
   }
 
   /// Makes everything acknowledged so far durable.

@@ -41,10 +41,19 @@ extension LogCore {
   private func rebuildFooters(_ analysis: Analysis) throws(LogError) {
     for (index, segment) in analysis.segments.enumerated()
     where segment.name.form == .sealed && segment.footer == nil && segment.end > segment.name.base {
-      do throws(LogError) { try repack(closed[index], at: index) } catch {
+      do throws(LogError) {
+        try repack(closed[index], at: index)
+      } catch {
         guard error.code == .diskFull else { throw error }
         // It can be read without; sealing does it when there is space.
         noteDamagedIndex(segment.name)
+        continue
+      }
+      guard let damage = closed[index].damage else { continue }
+      if options.onCorruption == .refuse { throw damage.error(in: directory.path) }
+      lock.withLock {
+        report.findings.append(damage)
+        report.gaps = gaps
       }
     }
   }

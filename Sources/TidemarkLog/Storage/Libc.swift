@@ -78,10 +78,9 @@ package final class Locked<Value>: @unchecked Sendable {
 
   var value: UInt32 { unsafe tidemark_load32(word) }
 
-  func set(_ value: UInt32, wake: Bool) {
-    unsafe tidemark_store32(word, value)
-    if wake { unsafe tidemark_wake_all(word) }
-  }
+  func set(_ value: UInt32) { unsafe tidemark_store32(word, value) }
+
+  func wakeAll() { unsafe tidemark_wake_all(word) }
 
   func increment() {
     _ = unsafe tidemark_add32(word, 1)
