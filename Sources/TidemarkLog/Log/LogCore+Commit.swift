@@ -221,9 +221,9 @@ extension LogCore {
     passOn(after: ticket)
   }
 
-  /// Wakes and waits for those who were just acknowledged, who are likely to come back: a frame that waits for them carries more events for the same
-  /// sync. On few cores they come one after the other, so waiting goes on while somebody comes within 50 microseconds, and ends in any case
-  /// after ten times that. The turn is taken; the lock is held before and after, not in between.
+  /// Wakes and waits for those who were just acknowledged, who are likely to come back: a frame that waits for them carries more events
+  /// for the same sync. On few cores they come one after the other, so waiting goes on while somebody comes within 50 microseconds, and
+  /// ends in any case after ten times that. The turn is taken; the lock is held before and after, not in between.
   private func gatherMore(until expected: Int, after ticket: CommitTicket?) {
     guard expected > 1 else { return }
     arrivals.set(UInt32(truncatingIfNeeded: gathering.callers))
