@@ -23,11 +23,12 @@ enum Tidemark {
   ]
 
   static func main() {
+    System.occupyStandardDescriptors()
     Interrupt.install()
     if let code = hiddenCommand(Array(CommandLine.arguments.dropFirst())) { System.end(code: code) }
     let output = Output()
     do {
-      let code = try run(Array(CommandLine.arguments.dropFirst()), output)
+      let code = try run(System.arguments(), output)
       try output.flush()
       System.end(code)
     } catch {
@@ -60,8 +61,10 @@ enum Tidemark {
     }
     switch name {
     case "--version":
+      try refuse(words.dropFirst(), after: name)
       output.line(programAndVersion)
     case "help", "--help", "-h":
+      try refuse(words.dropFirst(2), after: name)
       output.bytes.append(try words.count > 1 ? HelpText.of(command(words[1]).description) : overview)
     default:
       let command = try command(name)
@@ -70,6 +73,11 @@ enum Tidemark {
       output.bytes.append(HelpText.of(command.description))
     }
     return .success
+  }
+
+  private static func refuse(_ extra: ArraySlice<String>, after name: String) throws {
+    guard let word = extra.first else { return }
+    throw UsageError("unexpected argument \(word)", why: "`\(name)` takes no more of them", advice: "see `tidemark help`")
   }
 
   private static func command(_ name: String) throws -> Command {

@@ -117,6 +117,41 @@ import TidemarkLog
     #expect(try fixture.texts() == texts && fixture.log.recoveryReport.wasClean)
   }
 
+  @Test func `a tail tells that its log is gone, and goes on once it is back`() async throws {
+    let real = try RealLog()
+    try await real.log.append(event("a"))
+    try real.log.close()
+    let reader = try real.reader()
+    let first = try await reader.tail(from: 0).first { _ in true }
+    #expect(first.map { String(decoding: $0.data, as: UTF8.self) } == "a")
+    let manager = FileManager.default
+    try manager.moveItem(atPath: real.path, toPath: real.path + "-moved")
+    await #expect(throws: LogError.self) { _ = try await reader.tail(from: 2).first { _ in true } }
+    try manager.moveItem(atPath: real.path + "-moved", toPath: real.path)
+    async let next = reader.tail(from: 2).first { _ in true }
+    let log = try Log.open(at: real.path, options: real.options)
+    try await log.append(event("b"))
+    #expect(try await next.map { String(decoding: $0.data, as: UTF8.self) } == "b")
+    try log.close()
+  }
+
+  @Test func `a reader does not take another log for its own`() throws {
+    let real = try RealLog()
+    try real.log.append(event("a"))
+    let reader = try real.reader()
+    #expect(try Fixture.texts(reader) == ["a"])
+    try real.log.close()
+    let manager = FileManager.default
+    try manager.moveItem(atPath: real.path, toPath: real.path + "-moved")
+    try Log.create(at: real.path, options: real.options)
+    let other = try Log.open(at: real.path, options: real.options)
+    for number in 0..<5 { try other.append(event("\(number)")) }
+    try other.close()
+    let refused = error { _ = try reader.refresh() }
+    #expect(refused?.code == .directoryMoved && refused?.file == real.path)
+    #expect(refused?.why.isEmpty == false && refused?.advice.isEmpty == false)
+  }
+
   /// Moved away, replaced by another directory, and put back; noticed before a file is made in its place.
   @Test func `a directory that is replaced while the log is open is left alone`() throws {
     let real = try RealLog()

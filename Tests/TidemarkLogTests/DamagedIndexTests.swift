@@ -25,6 +25,28 @@ import TidemarkLog
     #expect(try fixture.log.append(event("2", id: id(2))).isDuplicate)
   }
 
+  /// Its footer is gone, and so are the last of its frames: that is more than a damaged index.
+  @Test func `a sealed segment that was cut short is refused, or reported as a gap`() throws {
+    let fixture = try Fixture()
+    for number in 0..<40 { try fixture.log.append(event("\(number)" + String(repeating: "x", count: 800), id: id(UInt64(number)))) }
+    try fixture.log.seal()
+    try fixture.log.append(event("last"))
+    try fixture.log.close()
+    let sealed = fixture.segmentFiles[0]
+    let bytes = try #require(fixture.disk.image.contents(of: sealed))
+    try fixture.disk.image.setContents(of: sealed, to: Array(bytes.prefix(4096 + 200)))
+    var options = fixture.options
+    options.onCorruption = .refuse
+    let refused = error { _ = try Log.open(at: "/log", options: options, environment: fixture.environment) }
+    #expect(refused?.code == .corrupt && refused?.file == sealed && refused?.offsets?.isEmpty == false)
+    try fixture.reopen { $0.onCorruption = .quarantine }
+    #expect(fixture.log.recoveryReport.findings.map(\.kind) == [.damagedIndex, .damagedFrame])
+    let gap = try #require(fixture.log.recoveryReport.gaps.first)
+    #expect(refused?.offsets == gap)
+    try fixture.log.append(event("new"))
+    #expect(try Fixture.texts(fixture.log, Query(onDamage: .skip)).suffix(2) == ["last", "new"])
+  }
+
   @Test func `a damaged run of the id index is made again`() throws {
     let fixture = try Fixture()
     func fill(_ range: Range<Int>) throws {

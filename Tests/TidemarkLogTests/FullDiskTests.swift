@@ -214,6 +214,18 @@ import TidemarkLog
     #expect(try fixture.texts() == ["a", "b", "c", "d"])
   }
 
+  @Test func `what was acknowledged can be read after a closing that found no space, and is counted`() throws {
+    let fixture = try Fixture()
+    fixture.disk.capacity = fixture.disk.image.usedByteCount + 1024
+    var kept: [String] = []
+    while code({ try fixture.log.append(event("event \(kept.count)")) }) == nil { kept.append("event \(kept.count)") }
+    try? fixture.log.close()
+    let reader = try fixture.reader()
+    #expect(try Fixture.texts(reader) == kept)
+    #expect(try reader.statistics().userEventCount == UInt64(kept.count))
+    #expect(try reader.statistics().controlEventCount == 1)
+  }
+
   @Test func `making a log without space fails, and succeeds later`() throws {
     let disk = SimulatedDisk()
     disk.capacity = 3000

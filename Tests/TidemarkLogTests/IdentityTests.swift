@@ -56,6 +56,7 @@ import TidemarkLog
       let (disk, environment) = environment(image, index)
       let reader = try Log.openForReading(at: "/log", options: fixture.options, environment: environment)
       #expect(try Fixture.texts(reader) == ["a", "b", "c"] && reader.identity.logID == identity.logID, "\(name)")
+      #expect(reader.identity.created == identity.created, "\(name)")
       #expect(disk.image.contents(of: path) == damage)
       let log = try Log.open(at: "/log", options: fixture.options, environment: environment)
       #expect(log.recoveryReport.findings.contains { $0.kind == .damagedIdentity && $0.isHarmless })
@@ -64,6 +65,37 @@ import TidemarkLog
       try log.close()
       #expect(try Log.verify(at: "/log", options: fixture.options, environment: environment).findings.isEmpty)
     }
+  }
+
+  @Test func `without an identity a log is no place for a new one`() throws {
+    let fixture = try closedLog()
+    try fixture.disk.image.delete(path)
+    let before = fixture.disk.image
+    let sealedOnly = Set(fixture.segmentFiles.filter { $0.hasSuffix(".open") })
+    for removed in [[], sealedOnly, Set(fixture.segmentFiles).subtracting(sealedOnly)] {
+      var image = before
+      for file in removed { try image.delete(file) }
+      let (disk, environment) = environment(image, removed.count)
+      let refused = error { try Log.create(at: "/log", options: fixture.options, environment: environment) }
+      #expect(refused?.code == .alreadyExists && refused?.file?.hasPrefix("/log/segments/") == true)
+      #expect(refused?.why.isEmpty == false && refused?.advice.isEmpty == false)
+      #expect(disk.image.files(under: "/log/segments") == image.files(under: "/log/segments"))
+    }
+    let (_, environment) = environment(before, 9)
+    let log = try Log.open(at: "/log", options: fixture.options, environment: environment)
+    #expect(try Fixture.texts(log) == ["a", "b", "c"])
+  }
+
+  @Test func `of two who make a log at once, one is told`() throws {
+    let fixture = try Fixture()
+    let disk = SimulatedDisk()
+    let environment = Environment.simulated(disk, seed: 5)
+    try environment.fileSystem.makeDirectory("/log")
+    let taken = try environment.fileSystem.lock("/log/lock", holder: "kiosk 1")
+    let refused = error { try Log.create(at: "/log", options: fixture.options, environment: environment) }
+    #expect(refused?.code == .locked && refused?.why.contains("kiosk 1") == true)
+    taken.release()
+    try Log.create(at: "/log", options: fixture.options, environment: environment)
   }
 
   @Test func `a slot of an older generation, and one too many, do not count`() throws {

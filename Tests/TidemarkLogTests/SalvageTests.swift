@@ -42,7 +42,7 @@ import TidemarkLog
     #expect(try log.verify().findings.isEmpty)
   }
 
-  @Test(arguments: ["sealed frame", "missing segment", "header", "open frame", "oldest", "newest"])
+  @Test(arguments: ["sealed frame", "missing segment", "open frame", "oldest", "newest"])
   func `what can't be read is a gap in the new one, at the same place`(_ damage: String) throws {
     let fixture = try sample()
     let sealed = fixture.segmentFiles.filter { $0.hasSuffix(".sealed") }
@@ -50,7 +50,6 @@ import TidemarkLog
     switch damage {
     case "sealed frame": try fixture.disk.image.flipBit(4200 * 8, of: sealed[1])
     case "missing segment": try fixture.disk.image.delete(sealed[1])
-    case "header": try fixture.disk.image.flipBit(100 * 8, of: open)
     case "open frame": try fixture.disk.image.flipBit(4800 * 8, of: open)
     case "oldest": try fixture.disk.image.delete(sealed[0])
     default: try fixture.disk.image.delete(open)
@@ -89,6 +88,38 @@ import TidemarkLog
       // In an open segment a batch lies in one frame: no frame of it is left without its last event.
       #expect(try log.verify().findings.isEmpty && log.verify().frameCount <= 4)
     }
+  }
+
+  @Test func `what nothing records as durable is saved too, and a reader says that it passes over it`() throws {
+    let fixture = try Fixture()
+    for number in 0..<5 { try fixture.log.append(event("\(number)")) }
+    fixture.disk.powerCycle(.losesEverything)
+    let reader = try fixture.reader()
+    #expect(try Fixture.texts(reader) == ["0", "1", "2", "3"])
+    #expect(reader.recoveryReport.findings.map(\.kind) == [.tornTail] && reader.recoveryReport.findings.first?.offsets == 5..<6)
+    #expect(try reader.statistics().userEventCount == 4 && reader.statistics().controlEventCount == 1)
+    let report = try Log.salvage(from: "/log", to: "/new", environment: fixture.environment)
+    #expect(report.eventCount == 5 && report.gaps.isEmpty)
+    let log = try Log.open(at: "/new", options: fixture.options, environment: fixture.environment)
+    #expect(try Fixture.texts(log) == ["0", "1", "2", "3", "4"])
+  }
+
+  @Test func `behind a damaged header of the newest segment everything is saved`() throws {
+    let fixture = try sample()
+    let before = try records(fixture.reader())
+    try fixture.disk.image.flipBit(100 * 8, of: #require(fixture.segmentFiles.last))
+    #expect(try records(fixture.reader()).count < before.count)
+    let report = try Log.salvage(from: "/log", to: "/new", environment: fixture.environment)
+    #expect(report.eventCount == 48 && report.gaps.isEmpty)
+    let log = try Log.open(at: "/new", options: fixture.options, environment: fixture.environment)
+    #expect(try records(log) == before && log.verify().findings.isEmpty)
+  }
+
+  @Test func `the newest segment is missed, whatever it held`() throws {
+    let fixture = try sample()
+    try fixture.disk.image.delete(#require(fixture.segmentFiles.last))
+    let report = try Log.salvage(from: "/log", to: "/new", environment: fixture.environment)
+    #expect(report.gaps.map(\.kind) == [.missingNewest])
   }
 
   @Test func `a trimmed log stays trimmed`() throws {

@@ -40,6 +40,16 @@ import TidemarkLog
     try check(fixture, users: 2, controls: 2, sealed: 1, open: 1)
   }
 
+  @Test func `a reader counts what was appended since it looked`() throws {
+    let fixture = try Fixture()
+    try fixture.log.append(event("a"))
+    let reader = try fixture.reader()
+    try fixture.log.append((0..<10).map { event("\($0)") })
+    let statistics = try reader.statistics()
+    #expect(statistics.size == 12 && statistics.userEventCount == 11 && statistics.controlEventCount == 1)
+    #expect(try statistics.bytesOfEvents == fixture.log.statistics().bytesOfEvents)
+  }
+
   @Test func `what happened since the opening is counted`() throws {
     let fixture = try Fixture()
     for number in 0..<10 { try fixture.log.append([event("\(number)"), event("\(number)b")]) }

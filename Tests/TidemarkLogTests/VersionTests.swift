@@ -66,7 +66,9 @@ import TidemarkLog
     for (name, call) in calls {
       let refused = error(call)
       #expect(refused?.code == .unsupportedVersion, "\(what), \(name)")
-      #expect(refused?.file != nil && refused?.why.isEmpty == false && refused?.advice.isEmpty == false, "\(what), \(name)")
+      #expect(
+        refused?.file != nil && refused?.position != nil && refused?.why.isEmpty == false && refused?.advice.isEmpty == false,
+        "\(what), \(name)")
     }
     for path in image.files(under: "/log") { #expect(disk.image.contents(of: path) == image.contents(of: path), "\(what): \(path)") }
     #expect(disk.image.files(under: "/log") == image.files(under: "/log"), "\(what)")

@@ -44,6 +44,7 @@ struct CommandTests {
     (["append", "log", "--batch", "0"], "--batch 0"), (["append", "log", "--format", "lines", "--id-from", "/a"], "--id-from"),
     (["append", "log", "--id-from", "a"], "starts with"),
     (["append", "log", "--durability", "sync"], "did you mean synced?"), (["info", "log", "more"], "unexpected argument more"),
+    (["help", "cat", "more"], "unexpected argument more"), (["--version", "more"], "unexpected argument more"),
   ]
 
   @Test("wrong use gives exit code 2 and advice", arguments: wrongUse)
@@ -84,6 +85,43 @@ struct CommandTests {
     #expect(try space.run("info", "log").code == 0)
     try pipe.fileHandleForWriting.close()
     #expect(try running.finish().code == 0)
+  }
+
+  /// Starts the tool by way of a shell, which can pass on what a `Process` can't.
+  func shell(_ script: String) throws -> (code: Int32, errors: String) {
+    let shell = Process()
+    let errors = Pipe()
+    shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+    shell.arguments = ["-c", script]
+    shell.environment = ["TOOL": Workspace.tool]
+    shell.currentDirectoryURL = URL(fileURLWithPath: space.directory)
+    shell.standardError = errors
+    try shell.run()
+    let text = try errors.fileHandleForReading.readToEnd() ?? Data()
+    shell.waitUntilExit()
+    return (shell.terminationStatus, String(decoding: text, as: UTF8.self))
+  }
+
+  @Test("a closed standard descriptor is an error, and no file of the log takes its place")
+  func closedDescriptors() throws {
+    try space.write("input", "1\n2\n")
+    let reading = try shell("\"$TOOL\" append log <&-")
+    #expect(reading.code == 3 && reading.errors.contains("can't read the input (standard input)"), "\(reading)")
+    let writing = try shell("\"$TOOL\" info log >&-")
+    #expect(writing.code == 3 && writing.errors.contains("can't write the output (standard output)"), "\(writing)")
+    #expect(try shell("\"$TOOL\" append log input --acks <&- >&- 2>&-").code == 3)
+    #expect(try shell("\"$TOOL\" cat absent <&- >&- 2>&-").code == 3)
+    #expect(try space.run("verify", "log").code == 0)
+    #expect(try space.run("cat", "log", "--format", "raw").lines.first == "1")
+  }
+
+  @Test("an argument that is not UTF-8 is refused")
+  func invalidArguments() throws {
+    for arguments in ["init \"$BAD\"", "append log --type \"$BAD\"", "cat \"$BAD\""] {
+      let result = try shell("BAD=$(printf 'lo\\377'); \"$TOOL\" \(arguments) </dev/null")
+      #expect(result.code == 2 && result.errors.contains("not valid UTF-8"), "\(result)")
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: space.directory).allSatisfy { !$0.hasPrefix("lo") || $0 == "log" })
   }
 
   @Test("info names sizes and counts")

@@ -44,6 +44,29 @@ struct DamageTests {
     #expect(result.errors.contains("passed over damaged-frame"), "\(result.errors)")
   }
 
+  @Test("cat, and salvage, tell that the newest segment is gone")
+  func missingNewest() throws {
+    try space.run("append", "log", input: "300\n")
+    let names = try FileManager.default.contentsOfDirectory(atPath: space.path("log/segments"))
+    try FileManager.default.removeItem(atPath: space.path("log/segments/" + #require(names.first { $0.hasSuffix(".open") })))
+    let result = try space.run("cat", "log", "--format", "raw")
+    #expect(result.code == 4 && result.lines.count == 300)
+    #expect(result.errors.contains("missing-newest (log/segments): "), "\(result.errors)")
+    #expect(try space.run("cat", "log", "--limit", "5").code == 0)
+    let passing = try space.run("cat", "log", "--format", "raw", "--salvage")
+    #expect(passing.code == 1 && passing.lines.count == 300 && passing.errors.contains("passed over missing-newest"))
+    let salvaged = try space.run("salvage", "log", "saved")
+    #expect(salvaged.code == 1 && salvaged.output.contains("lost missing-newest"), "\(salvaged.output)")
+  }
+
+  @Test("init refuses a log that has lost its identity, and leaves it alone")
+  func lostIdentity() throws {
+    try FileManager.default.removeItem(atPath: space.path("log/identity"))
+    let result = try space.run("init", "log")
+    #expect(result.code == 3 && result.errors.contains("only its identity is missing"), "\(result.errors)")
+    #expect(try space.run("cat", "log", "--format", "raw").lines.count == 300)
+  }
+
   @Test("verify names it and ends with exit code 1")
   func verify() throws {
     try damage()

@@ -165,6 +165,13 @@ struct ImportTests {
         "count"] == 1)
   }
 
+  @Test("refuses an attribute of a CloudEvent that is there twice")
+  func doubledAttribute() throws {
+    let input = #"{"specversion":"1.0","id":"b","source":"/x","type":"t","x":"1","x":"2"}"#
+    let result = try space.run("append", "log", "--format", "cloudevents", input: input)
+    #expect(result.code == 2 && result.errors.contains("line 1, column 68): the attribute x is there twice"), "\(result.errors)")
+  }
+
   @Test("acknowledges each batch with the next offset")
   func acknowledgements() throws {
     let result = try space.run("append", "log", "--acks", "--batch", "2", input: "1\n2\n3\n")
@@ -190,5 +197,7 @@ struct ImportTests {
     #expect(data.code == 2)
     #expect(data.errors.contains("line 2"), "\(data.errors)")
     #expect(try content() == ["{}", "1"])
+    let batch = try space.run("append", "log", "--batch", "9", input: "2\n\"\(String(repeating: "x", count: 1 << 20))\"\n3\n")
+    #expect(batch.code == 2 && batch.errors.contains("lines 1 to 3): ") && batch.errors.contains("; name a smaller --batch"))
   }
 }

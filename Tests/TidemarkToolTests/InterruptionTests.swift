@@ -132,6 +132,16 @@ struct InterruptionTests {
     #expect(result.output == "1\n2\n3\n4\n")
   }
 
+  @Test("follow waits for an offset that is still to come")
+  func followBeyondTheEnd() throws {
+    let running = try space.start(
+      ["cat", "log", "--follow", "--format", "raw", "--from", "3", "--limit", "2"], standardInput: FileHandle.nullDevice)
+    usleep(100_000)
+    try space.run("append", "log", input: "1\n2\n3\n4\n5\n")
+    let result = try running.finish()
+    #expect(result.code == 0 && result.output == "3\n4\n", "\(result)")
+  }
+
   @Test("follow obeys limit, type and to")
   func followSelection() throws {
     try space.run("append", "log", "--type", "a", input: "1\n")

@@ -93,7 +93,8 @@ struct ReplayTests {
   static let mistakes: [[String]] = [
     ["--from", "x"], ["--from", "5", "--to", "4"], ["--since", "yesterday"], ["--since", "2020-01-01T00:00:00"],
     ["--since", "2020-01-02T00:00:00Z", "--until", "2020-01-01T00:00:00Z"],
-    ["--format", "xml"], ["--from", "10000"], ["--limit", "-1"], ["--json", "--format", "csv"], ["--until", "1492-01-01T00:00:00Z"],
+    ["--format", "xml"], ["--from", "10000"], ["--from", "18446744073709551615"],
+    ["--control", "--format", "cloudevents"], ["--limit", "-1"], ["--json", "--format", "csv"], ["--until", "1492-01-01T00:00:00Z"],
   ]
 
   @Test("refuses selections that make no sense with exit code 2", arguments: mistakes)

@@ -80,13 +80,13 @@ struct IdentityPages {
     /// `damaged` lists the slots that do not serve, with the reason.
     case identity(LogIdentity, generation: UInt64, damaged: [(slot: Int, why: String)])
     case damaged(String)
-    case unsupported(String)
+    case unsupported(slot: Int, why: String)
   }
 
   static func read(_ file: [UInt8]) -> Reading {
     var best: (LogIdentity, UInt64)?
     var damaged: [(slot: Int, why: String)] = []
-    var unsupported: String?
+    var unsupported: (slot: Int, why: String)?
     for slot in 0..<2 {
       guard file.count >= (slot + 1) * pageByteCount else {
         damaged.append((slot, "the file is too short"))
@@ -95,7 +95,7 @@ struct IdentityPages {
       let page = file.rawSpan.slice(slot * pageByteCount, pageByteCount)
       switch Page.check(page, .identity) {
       case .damaged(let why): damaged.append((slot, why))
-      case .unsupported(let why): unsupported = why
+      case .unsupported(let why): unsupported = unsupported ?? (slot, why)
       case .sound:
         guard let identity = decode(page) else {
           damaged.append((slot, "its number of epochs is impossible"))
@@ -104,7 +104,7 @@ struct IdentityPages {
         if best.map({ page.u64(32) > $0.1 }) ?? true { best = (identity, page.u64(32)) }
       }
     }
-    if let unsupported { return .unsupported(unsupported) }
+    if let unsupported { return .unsupported(slot: unsupported.slot, why: unsupported.why) }
     if file.count > 2 * pageByteCount { damaged.append((2, "the file is too long")) }
     guard let best else { return .damaged(damaged.first?.why ?? "it is empty") }
     return .identity(best.0, generation: best.1, damaged: damaged)

@@ -18,7 +18,8 @@ public final class Log: Sendable {
 
   /// Makes a log. The directory is made if it is not there; one above it must exist.
   ///
-  /// Throws ``LogError/Code/alreadyExists``, ``LogError/Code/notADirectory``, and errors of the file system.
+  /// Throws ``LogError/Code/alreadyExists``, also for a log that has lost its identity, ``LogError/Code/notADirectory``,
+  /// ``LogError/Code/locked`` if somebody else is making it at this moment, and errors of the file system.
   ///
   /// ```swift
   /// let identity = try Log.create(at: "captures")

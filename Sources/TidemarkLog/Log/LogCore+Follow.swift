@@ -1,10 +1,12 @@
 extension LogCore {
   // MARK: Opening for reading
 
-  static func openForReading(_ path: String, _ options: LogOptions, _ environment: Environment) throws(LogError) -> LogCore {
+  static func openForReading(_ path: String, _ options: LogOptions, _ environment: Environment, isSalvaging: Bool = false) throws(LogError)
+    -> LogCore
+  {
     let directory = LogDirectory(path: path)
     let core = LogCore(
-      directory, options, environment, isWriter: false,
+      directory, options, environment, isWriter: false, isSalvaging: isSalvaging,
       identity: LogIdentity(logID: .zero, created: Timestamp(nanoseconds: 0), contentDigestKind: 1, epochs: []))
     try core.look(isFirst: true)
     return core
@@ -21,6 +23,12 @@ extension LogCore {
         throw error
       }
       if analysis.corruption != nil && attempt < 4 && writerIsAlive() { continue }
+      if !isFirst, analysis.identity.logID != identity.logID {
+        throw LogError(
+          .directoryMoved, "another log is in this place now", file: directory.path,
+          why: "it has id \(analysis.identity.logID.hexadecimal), this one had \(identity.logID.hexadecimal)",
+          advice: "put the log back, or open what is there anew")
+      }
       if isFirst, options.onCorruption == .refuse, let damage = analysis.corruption { throw damage.error(in: directory.path) }
       adopt(analysis)
       return
@@ -56,15 +64,22 @@ extension LogCore {
       return NewestSegment(
         name: newest.name, seed: newest.header.seed, checkpoints: newest.scan.checkpoints, headerSession: newest.header.session,
         sessions: summary.sessions,
-        counts: .init(user: summary.userCount, rawBytes: summary.rawByteCount, gaps: summary.gapCount))
+        counts: .init(user: summary.userCount, rawBytes: summary.rawByteCount, gaps: summary.gapCount),
+        header: isSalvaging && newest.lacksHeader ? newest.header : nil)
     }
     live = page
     let found = analysis.newest?.scan.summary.end ?? analysis.end
     // What a writer of this boot has published is there; otherwise only what is recorded as durable will surely stay.
-    let clean = analysis.newest?.scan.isClean ?? true
+    let clean = analysis.newest?.scan.isClean ?? true || isSalvaging
     let surely = clean || seeded(.readerSeesUnsynced) ? found : min(analysis.recordedDurable, found)
-    let visible = page.map { min($0.published, found) } ?? surely
+    let visible = isSalvaging ? found : page.map { min($0.published, found) } ?? surely
     published = max(published, visible)
+    if page == nil, published < found {
+      report.findings.append(
+        Finding(
+          .tornTail, file: newest.map { "segments/\($0.name.text)" }, offsets: published..<found,
+          "the log was not closed, and nothing records these events as durable; opening for writing keeps them"))
+    }
     durable = max(durable, page.map { min($0.durable, found) } ?? min(analysis.recordedDurable, found))
   }
 
@@ -120,6 +135,14 @@ extension LogCore {
     }
   }
 
+  /// What keeps a reader from seeing more, told once.
+  func takeWatcherTrouble() -> LogError? {
+    lock.withLock {
+      defer { watcherTrouble = nil }
+      return watcherTrouble
+    }
+  }
+
   /// Wakes all who wait, so that a cancelled one can go.
   func wakeWaiting() {
     let waiting = lock.withLock {
@@ -160,10 +183,15 @@ extension LogCore {
     let page = lock.withLock { live }
     let counter = page?.counter ?? 0
     let before = lock.withLock { published }
-    try? refresh()
+    var trouble: LogError?
+    do throws(LogError) { try refresh() } catch {
+      // A file that is gone was sealed or trimmed a moment ago.
+      if error.errno != Self.noSuchFile { trouble = error }
+    }
     lock.lock()
     defer { lock.unlock() }
-    if published > before || isClosed {
+    watcherTrouble = continuations.isEmpty ? nil : trouble
+    if published > before || isClosed || trouble != nil {
       let waiting = continuations
       continuations.removeAll()
       for continuation in waiting { continuation.resume() }

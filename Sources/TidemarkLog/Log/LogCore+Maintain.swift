@@ -131,13 +131,16 @@ extension LogCore {
     // The sealing thread stops at its next step.
     maintenance.lock()
     maintenance.unlock()
+    // Without a close frame, readers go by the page for what nothing else records, as after a crash.
+    if failure == nil && active?.hasFailed != true {
+      live?.close()
+      if live != nil { try? files.remove(directory.live) }
+    }
+    live = nil
     active?.file.close()
     active = nil
     remains = nil
     missingNewest = nil
-    live?.close()
-    if live != nil { try? files.remove(directory.live) }
-    live = nil
     fileLock?.release()
     fileLock = nil
     readers.forgetAll()
@@ -197,8 +200,32 @@ extension LogCore {
 
   // MARK: Figures
 
+  /// For a reader: the newest segment has grown since it was looked at, or holds more than is published.
+  private func recountNewest() throws(LogError) {
+    let (known, end) = lock.withLock { (newest?.name, published) }
+    guard let known else { return }
+    do throws(LogError) {
+      let file = try files.open(directory.segment(known.text), .read)
+      defer { file.close() }
+      let summary = try SegmentScan(file, try Sealer.header(file), name: known.text, pinnedEnd: end).summary
+      lock.withLock {
+        if newest?.name == known {
+          newest?.counts = .init(user: summary.userCount, rawBytes: summary.rawByteCount, gaps: summary.gapCount)
+        }
+      }
+    } catch {
+      // Sealed or trimmed at this moment, or without a sound header: what is known has to do.
+      guard error.errno == Self.noSuchFile || error.code == .corrupt else { throw error }
+    }
+  }
+
   func statistics() throws(LogError) -> LogStatistics {
-    if isWriter { try? flushForReading() } else { try refresh() }
+    if isWriter {
+      try? flushForReading()
+    } else {
+      try refresh()
+      try recountNewest()
+    }
     let open = lock.withLock { closed.filter { $0.counts == nil } }
     for segment in open {
       // Left unsealed by an earlier process: counted once.

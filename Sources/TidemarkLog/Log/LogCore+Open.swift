@@ -8,21 +8,21 @@ extension LogCore {
       guard status.isDirectory else {
         throw LogError(.notADirectory, "a log is a directory", file: path, why: "this is a file", advice: "name a directory")
       }
-      if try files.status(directory.identity) != nil {
-        throw LogError(.alreadyExists, "a log is there already", file: path, advice: "open it, or choose another place")
-      }
+      try checkIdentityIsMissing(directory, files)
     } else {
       try files.makeDirectory(path)
     }
+    // Two who make it at the same moment would remove each other's segment.
+    let taken = try files.lock(directory.lock, holder: holder(options))
+    defer { taken.release() }
+    try checkIdentityIsMissing(directory, files)
     // Also for a directory that was there: one who made it and died at once left a name that is not durable yet.
     do throws(LogError) { try files.syncDirectory(parent(of: path)) } catch {
       // Nobody who may not read the directory above can have made one in it.
       if error.code != .permissionDenied { throw error }
     }
     for part in [directory.segments, directory.index, directory.torn] where try files.status(part) == nil { try files.makeDirectory(part) }
-    for text in try files.list(directory.segments) where SegmentName(text) != nil || text.hasSuffix(LogDirectory.unfinished) {
-      try files.remove(directory.segment(text))
-    }
+    try removeBeginnings(directory, files)
     let now = environment.clock.now().time
     let epoch = LogIdentity.Epoch(id: environment.randomID(), parent: nil, forkSize: 0, created: now, rootHash: nil)
     let identity = LogIdentity(logID: environment.randomID(), created: now, contentDigestKind: options.contentDigest.kind, epochs: [epoch])
@@ -34,6 +34,33 @@ extension LogCore {
     try FreshSegment(environment: environment, directory: directory, options: options).make(header).file.close()
     try writeIdentity(identity, generation: 1, directory, files)
     return identity
+  }
+
+  /// Who holds the lock, for others to read.
+  private static func holder(_ options: LogOptions) -> String {
+    options.program.isEmpty ? describeProcess() : "\(options.program), \(describeProcess())"
+  }
+
+  private static func checkIdentityIsMissing(_ directory: LogDirectory, _ files: any FileSystem) throws(LogError) {
+    guard try files.status(directory.identity) != nil else { return }
+    throw LogError(
+      .alreadyExists, "a log is there already", file: directory.path, why: "it has an identity", advice: "open it, or choose another place")
+  }
+
+  /// Removes what an interrupted creation left: a first segment that holds nothing. Segments that hold something are a log that has lost
+  /// its identity.
+  private static func removeBeginnings(_ directory: LogDirectory, _ files: any FileSystem) throws(LogError) {
+    let texts = try files.list(directory.segments)
+    for name in texts.compactMap({ SegmentName($0) }) {
+      let candidate = Analysis.Candidate(name: name, byteCount: try files.status(directory.segment(name.text))?.byteCount ?? 0)
+      if name.base == 0, name.form == .open, try candidate.holdsNothing(directory, files) { continue }
+      throw LogError(
+        .alreadyExists, "a log is there already", file: directory.segment(name.text), why: "only its identity is missing",
+        advice: "open it, which makes the identity again from the segments, or choose another place")
+    }
+    for text in texts where SegmentName(text) != nil || text.hasSuffix(LogDirectory.unfinished) {
+      try files.remove(directory.segment(text))
+    }
   }
 
   private static func parent(of path: String) -> String {
@@ -88,8 +115,7 @@ extension LogCore {
         .notALog, "the directory holds no log", file: directory.path, why: "it has no identity",
         advice: "check the path, or make a log with init")
     }
-    let program = options.program.isEmpty ? describeProcess() : "\(options.program), \(describeProcess())"
-    let taken = try files.lock(directory.lock, holder: program)
+    let taken = try files.lock(directory.lock, holder: Self.holder(options))
     do throws(LogError) {
       var analysis = try Analysis(directory, files, durableFloor: options.durableFloor)
       // One bad read must not cut anything off or give it up: what looks like loss is looked at again.

@@ -50,6 +50,7 @@ extension LogCore {
     var end: Offset = 0
     var checkpoints: Checkpoints?
     var sessions: [SegmentIndex.SessionEntry]?
+    var header: SegmentHeader?
     /// Where the log begins.
     var first: Offset
     /// The gap that the offset is in, if it is in one.
@@ -59,7 +60,9 @@ extension LogCore {
   /// With the lock held.
   func listing(of offset: Offset) -> Listing {
     if let newest, offset >= newest.name.base {
-      return Listing(name: newest.name, end: published, checkpoints: newest.checkpoints, sessions: newest.sessions, first: firstOffset)
+      return Listing(
+        name: newest.name, end: published, checkpoints: newest.checkpoints, sessions: newest.sessions, header: newest.header,
+        first: firstOffset)
     }
     guard let index = closedIndex(holding: offset) else { return Listing(first: firstOffset, gap: gaps.first { $0.contains(offset) }) }
     let segment = closed[index]
@@ -72,13 +75,14 @@ extension LogCore {
     guard offset >= found.first else { throw Self.trimmed(offset, first: found.first) }
     guard let name = found.name else {
       throw LogError(
-        .corrupt, "event \(offset) is missing", file: directory.path, offsets: found.gap ?? offset..<(offset + 1),
+        .corrupt, "event \(offset) is missing", file: directory.segments, offsets: found.gap ?? offset..<(offset + 1),
         why: "no segment holds it",
         advice: "read on behind the gap, or get it back from the server")
     }
     // Of a closed segment that an earlier process left unsealed nothing is known yet.
     let isKnown = found.footer != nil || found.sessions != nil
-    let access = try readers.access(name, footer: found.footer, scannedTo: isKnown ? nil : found.end, directory, files)
+    let access = try readers.access(
+      name, footer: found.footer, header: found.header, scannedTo: isKnown ? nil : found.end, directory, files)
     var limit = access.limit
     if limit == nil { limit = try access.file.byteCount() }
     return ReadPlace(
@@ -179,9 +183,12 @@ extension LogCore {
     throw LogError(.corrupt, "a record is malformed", file: file, offsets: offset..<(offset + 1), advice: "run verify")
   }
 
+  /// Whether what was acknowledged may be in memory alone.
+  var keepsInMemory: Bool { options.durability == .buffered || options.durability == .written && seeded(.acknowledgedBeforeWrite) }
+
   /// In a `.buffered` log, what this process has appended is written before this process reads.
   func flushForReading() throws(LogError) {
-    guard isWriter, options.durability == .buffered else { return }
+    guard isWriter, keepsInMemory else { return }
     let hasUnwritten = lock.withLock { !unwritten.isEmpty }
     if hasUnwritten { try write() }
   }

@@ -41,10 +41,19 @@ extension LogCore {
   private func rebuildFooters(_ analysis: Analysis) throws(LogError) {
     for (index, segment) in analysis.segments.enumerated()
     where segment.name.form == .sealed && segment.footer == nil && segment.end > segment.name.base {
-      do throws(LogError) { try repack(closed[index], at: index) } catch {
+      do throws(LogError) {
+        try repack(closed[index], at: index)
+      } catch {
         guard error.code == .diskFull else { throw error }
         // It can be read without; sealing does it when there is space.
         noteDamagedIndex(segment.name)
+        continue
+      }
+      guard let damage = closed[index].damage else { continue }
+      if options.onCorruption == .refuse { throw damage.error(in: directory.path) }
+      lock.withLock {
+        report.findings.append(damage)
+        report.gaps = gaps
       }
     }
   }
@@ -93,6 +102,7 @@ extension LogCore {
     let isFresh = scan.frameCount == 0 && scan.tail == nil && scan.findings.isEmpty
     let isTrusted = scan.tail == nil ? seeded(.foundFramesTrusted) && scan.findings.isEmpty : seeded(.tornTailNotCut)
     if (scan.isClean || isFresh || isTrusted) && !newest.lacksHeader && analysis.end == scan.summary.end {
+      if seeded(.tornTailNotCut) { try preserve(Remains(name: newest.name, header: newest.header, scan: scan, end: analysis.end)) }
       // One who rolled and died at once may have left a name that is not durable yet.
       if isFresh && !seeded(.foundNameTrusted) { try files.syncDirectory(directory.segments) }
       let file = try files.open(directory.segment(newest.name.text), .write)

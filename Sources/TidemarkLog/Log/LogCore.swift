@@ -11,6 +11,8 @@ final class LogCore: @unchecked Sendable {
   let options: LogOptions
   let environment: Environment
   let isWriter: Bool
+  /// Whether a reader takes what nothing records as durable, too.
+  let isSalvaging: Bool
   let lock = Lock()
   /// Raised to wake the committer thread.
   let committerWord = WaitWord()
@@ -70,6 +72,8 @@ final class LogCore: @unchecked Sendable {
   var sealerIsPaced = true
   var sealingTrouble: LogError?
   var watcherIsRunning = false
+  /// Why the watcher could not look for more, until a tail has told it.
+  var watcherTrouble: LogError?
   var lastAppend: UInt64 = 0
   var suspended: Suspension?
   /// Sealed segments whose index turned out to be damaged: packed again by the next maintenance.
@@ -88,11 +92,15 @@ final class LogCore: @unchecked Sendable {
   var directoryStatus: FileStatus?
   var live: LivePage?
 
-  init(_ directory: LogDirectory, _ options: LogOptions, _ environment: Environment, isWriter: Bool, identity: LogIdentity) {
+  init(
+    _ directory: LogDirectory, _ options: LogOptions, _ environment: Environment, isWriter: Bool, isSalvaging: Bool = false,
+    identity: LogIdentity
+  ) {
     self.directory = directory
     self.options = options
     self.environment = environment
     self.isWriter = isWriter
+    self.isSalvaging = isSalvaging
     self.identity = identity
     gathering = Gathering(capacity: 256)
     unwritten = Gathering(capacity: 256)
@@ -172,6 +180,8 @@ struct NewestSegment {
   var headerSession: [UInt8]
   var sessions: [SegmentIndex.SessionEntry]
   var counts: ClosedSegment.Counts
+  /// Stands in for a damaged one, when salvaging: the frames behind it verify without it.
+  var header: SegmentHeader?
 }
 
 /// What must be written out again before anything can be appended.

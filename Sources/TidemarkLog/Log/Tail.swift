@@ -62,6 +62,7 @@ public struct Tail: AsyncSequence, Sendable {
         let isOver = core.lock.withLock { core.isClosed && core.suspended == nil }
         if let block = try read() { return block }
         if isOver { return nil }
+        if let trouble = core.takeWatcherTrouble() { throw trouble }
         let wanted = cursor?.position ?? next
         await withTaskCancellationHandler {
           await core.waitForEvents(from: wanted)

@@ -98,9 +98,10 @@ struct Analysis {
         findings.append(Finding(.damagedIdentity, file: "identity", position: UInt64(slot * IdentityPages.pageByteCount), why))
       }
       return true
-    case .unsupported(let why):
+    case .unsupported(let slot, let why):
       throw LogError(
-        .unsupportedVersion, "the log is newer than this program", file: directory.identity, why: why,
+        .unsupportedVersion, "the log is newer than this program", file: directory.identity,
+        position: UInt64(slot * IdentityPages.pageByteCount), why: why,
         advice: "use the version that wrote it")
     case .damaged(let why):
       findings.append(Finding(.damagedIdentity, file: "identity", position: 0, "no slot serves: \(why)"))
@@ -195,13 +196,24 @@ struct Analysis {
     var epochs: [LogIdentity.Epoch] = []
     for candidate in candidates {
       guard let id = candidate.footer?.epochID ?? candidate.header?.epochID, id != epochs.last?.id else { continue }
-      let created = candidate.header?.created ?? Timestamp(nanoseconds: 0)
+      let created = try created(candidate)
       epochs.append(
         .init(id: id, parent: epochs.last?.id, forkSize: epochs.isEmpty ? 0 : candidate.name.base, created: created, rootHash: nil))
     }
     identity = LogIdentity(
       logID: logID, created: epochs.first?.created ?? Timestamp(nanoseconds: 0), contentDigestKind: 1,
       epochs: epochs.suffix(IdentityPages.epochLimit))
+  }
+
+  /// When a segment was made. Only the header tells, which is not read where the footer is sound.
+  private func created(_ candidate: Candidate) throws(LogError) -> Timestamp {
+    if let header = candidate.header { return header.created }
+    let file = try files.open(directory.segment(candidate.name.text), .read)
+    defer { file.close() }
+    do throws(LogError) { return try Sealer.header(file).created } catch {
+      guard error.code == .corrupt else { throw error }
+      return Timestamp(nanoseconds: 0)
+    }
   }
 }
 

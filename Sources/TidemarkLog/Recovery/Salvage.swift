@@ -13,7 +13,7 @@ struct Salvage {
     var options = LogOptions()
     options.onCorruption = .salvage
     options.sealing = .manual
-    let source = try LogCore.openForReading(path, options, environment)
+    let source = try LogCore.openForReading(path, options, environment, isSalvaging: true)
     defer { try? source.close() }
     let identity = try LogCore.create(newPath, options, environment)
     var salvage = Salvage(source, LogDirectory(path: newPath), environment, options, identity)
@@ -62,7 +62,9 @@ struct Salvage {
     if segment.end < size { try gap(segment.end..<size, &segment) }
     try segment.mark(.close, incarnation: segment.header.incarnation)
     segment.file.close()
-    report.gaps = cursor.gaps
+    // What is lost without anybody knowing its offsets, too.
+    let findings = source.lock.withLock { source.report.findings }
+    report.gaps = cursor.gaps + findings.filter { !$0.isHarmless && $0.kind != .gap && $0.offsets?.isEmpty ?? true }
     return report
   }
 

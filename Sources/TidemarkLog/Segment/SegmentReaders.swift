@@ -18,11 +18,15 @@ final class SegmentAccess: Sendable {
   /// - Parameter scannedTo: for an open form of which nothing is known yet: scan it up to that offset.
   ///
   /// Throws ``LogError/Code/corrupt`` if the header is damaged, so that nothing in the file can be verified.
-  init(_ name: SegmentName, _ path: String, _ files: any FileSystem, footer: Footer?, scannedTo end: Offset? = nil) throws(LogError) {
+  init(
+    _ name: SegmentName, _ path: String, _ files: any FileSystem, footer: Footer?, header known: SegmentHeader? = nil,
+    scannedTo end: Offset? = nil
+  ) throws(LogError) {
     self.name = name
     file = try files.open(path, .read)
     guard let footer else {
-      let header = try Sealer.header(file)
+      let header: SegmentHeader
+      if let known { header = known } else { header = try Sealer.header(file) }
       var scan: SegmentScan?
       if let end { scan = try SegmentScan(file, header, name: name.text, pinnedEnd: end) }
       seed = header.seed
@@ -104,7 +108,8 @@ final class SegmentReaders: Sendable {
   private let state = Locked(State())
 
   func access(
-    _ name: SegmentName, footer: Footer?, scannedTo end: Offset? = nil, _ directory: LogDirectory, _ files: any FileSystem
+    _ name: SegmentName, footer: Footer?, header: SegmentHeader? = nil, scannedTo end: Offset? = nil, _ directory: LogDirectory,
+    _ files: any FileSystem
   ) throws(LogError) -> SegmentAccess {
     let known = state.withLock { state -> SegmentAccess? in
       guard let index = state.accesses.firstIndex(where: { $0.name == name }) else { return nil }
@@ -114,7 +119,7 @@ final class SegmentReaders: Sendable {
       return found
     }
     if let known { return known }
-    let opened = try SegmentAccess(name, directory.segment(name.text), files, footer: footer, scannedTo: end)
+    let opened = try SegmentAccess(name, directory.segment(name.text), files, footer: footer, header: header, scannedTo: end)
     state.withLock { state in
       if state.accesses.count >= Self.openLimit { state.accesses.removeFirst() }
       state.accesses.append(opened)

@@ -14,7 +14,7 @@ enum CatCommand {
       .init("subject", "SUBJECT", "only events with this subject"),
       .init("limit", "N", "at most N events"),
       .init("follow", nil, "go on with events as they are appended, until Ctrl-C"),
-      .init("control", nil, "include control events, with their kind"),
+      .init("control", nil, "include control events (jsonl gives their kind; not cloudevents)"),
       .init("salvage", nil, "pass over damage, list it on standard error and end with exit code 1"),
       .init("json", nil, "the same as --format jsonl"),
     ],
@@ -33,6 +33,9 @@ enum CatCommand {
   static func run(_ arguments: ParsedArguments, _ output: Output) throws -> ExitCode {
     let selection = try EventSelection(arguments)
     let format = arguments.value("format") ?? "jsonl"
+    if format == "cloudevents", selection.control {
+      throw arguments.error("--control", why: "a control event has no type, which a CloudEvent must have")
+    }
     if arguments.isSet("json"), format != "jsonl" { throw arguments.error("--json", why: "it contradicts --format \(format)") }
     var options = LogOptions()
     options.program = Tidemark.programAndVersion
@@ -61,6 +64,11 @@ enum CatCommand {
     var selection = selection
     var formatter = formatter
     formatter.header(to: &output.bytes)
+    if selection.follow, let from = selection.from, from > log.size {
+      try output.flush()
+      if !selection.isDone { try Follower.run(log, from: from, selection, formatter) }
+      return .success
+    }
     var cursor = try log.read(selection.query(log))
     let progress = selection.follow || System.isTerminal(System.standardOutput) ? nil : ProgressDisplay("cat", barOnly: true)
     defer { progress?.finish() }
@@ -76,6 +84,23 @@ enum CatCommand {
     let isComplete = selection.isDone || selection.to.map { $0 <= cursor.position } ?? false
     if selection.follow, !isComplete, !Interrupt.isRequested { try Follower.run(log, from: cursor.position, selection, formatter) }
     if Interrupt.isRequested, !selection.follow { throw Interrupted() }
-    return cursor.gaps.isEmpty ? .success : .negative
+    let isWhole = isComplete || selection.follow ? true : try tellOfEnd(log, selection)
+    return cursor.gaps.isEmpty && isWhole ? .success : .negative
+  }
+
+  /// Behind the last event: tells what may have followed it. False if part of the log is missing there and the user wants to pass over it.
+  private static func tellOfEnd(_ log: Log, _ selection: EventSelection) throws -> Bool {
+    for finding in log.recoveryReport.findings {
+      if finding.kind == .tornTail { Output.complain("not shown: \(finding.line); `tidemark recover` decides") }
+      guard finding.kind == .missingNewest, finding.offsets?.isEmpty ?? true else { continue }
+      if !selection.salvage {
+        throw ToolError(
+          .corrupt, "the log is damaged: \(finding.kind.rawValue)", place: "\(log.path)/segments", why: finding.message,
+          advice: "what stands before it was printed; get the file back, or go on with `tidemark recover --policy quarantine`")
+      }
+      Output.complain("passed over \(finding.line)")
+      return false
+    }
+    return true
   }
 }

@@ -14,7 +14,7 @@ struct EventSelection {
   private var left: UInt64
 
   init(_ arguments: ParsedArguments) throws {
-    from = try arguments.number("from")
+    from = try arguments.number("from", in: 0...UInt64.max - 1)
     to = try arguments.number("to")
     if let from, let to, from > to { throw arguments.error("--from \(from) --to \(to)", why: "the range is upside down") }
     let since = try Self.time("since", arguments)

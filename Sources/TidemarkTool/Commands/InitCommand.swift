@@ -3,7 +3,8 @@ import TidemarkText
 
 enum InitCommand {
   static let description = CommandDescription(
-    "init", "make a log and print its identity", arguments: [.init("LOG", "a directory that does not exist or is empty")], options: [.json],
+    "init", "make a log and print its identity", arguments: [.init("LOG", "a directory that does not exist, or holds no log")],
+    options: [.json],
     examples: [
       .init("tidemark init captures", "make a log in the directory captures"),
       .init("tidemark init captures --json", "print {\"log_id\":..,\"epoch\":..,\"created\":..}"),

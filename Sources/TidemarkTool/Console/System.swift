@@ -18,6 +18,29 @@ enum System {
 
   static func end(code: Int32) -> Never { exit(code) }
 
+  /// The words behind the program's name. Throws at one that is not UTF-8: a path or a type would silently become another.
+  static func arguments() throws -> [String] {
+    var words: [String] = []
+    for index in 1..<max(1, Int(CommandLine.argc)) {
+      guard let bytes = unsafe CommandLine.unsafeArgv[index] else { break }
+      guard let word = unsafe String(validatingCString: bytes) else {
+        throw UsageError(
+          "argument \(index)", why: "not valid UTF-8 (\(unsafe String(cString: bytes)))", advice: "write it in UTF-8, or rename the file")
+      }
+      words.append(word)
+    }
+    return words
+  }
+
+  /// Takes the numbers of standard descriptors that are closed, or a file of the log would get one and be written into. Each the wrong way
+  /// round, so that its use is still an error.
+  static func occupyStandardDescriptors() {
+    for (descriptor, mode) in [(standardInput, O_WRONLY), (standardOutput, O_RDONLY), (standardError, O_RDONLY)]
+    where fcntl(descriptor, F_GETFD) == -1 {
+      _ = unsafe open("/dev/null", mode)
+    }
+  }
+
   static func openForReading(_ path: String) throws -> Int32 {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("can't open the input", path, advice: "check the path and its permissions") }

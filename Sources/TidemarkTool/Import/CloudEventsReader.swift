@@ -37,6 +37,8 @@ struct CloudEventsReader: EventReader {
     var source: String?
     var hasVersion = false
     var hasType = false
+    /// Names of attributes that CloudEvents itself does not have.
+    var attributes: Set<String> = []
     var data: Range<Int>?
     var base64: Range<Int>?
   }
@@ -94,7 +96,9 @@ struct CloudEventsReader: EventReader {
     case "actor" where line[at] == UInt8(ascii: "\""):
       event.actor = try AttributeRules.check(name, try string(name, line, value), limit: 255, at: at)
     case "offset" where line[at] != UInt8(ascii: "\""): break
-    default: event.extensions.append(try attribute(name, line, value))
+    default:
+      guard members.attributes.insert(name).inserted else { throw TextError(at: at, "the attribute \(name) is there twice") }
+      event.extensions.append(try attribute(name, line, value))
     }
   }
 

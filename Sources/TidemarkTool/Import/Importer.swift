@@ -69,6 +69,10 @@ struct Importer {
   private static func explain(_ error: LogError, _ source: FileSource, _ lines: ClosedRange<Int>) -> ToolError {
     let place = lines.count == 1 ? "line \(lines.lowerBound)" : "lines \(lines.lowerBound) to \(lines.upperBound)"
     switch error.code {
+    case .tooLarge where lines.count > 1:
+      return ToolError(
+        ExitCode(error.code), error.what, place: "\(source.name), \(place)", why: error.why,
+        advice: "name a smaller --batch; what came before is in the log")
     case .conflict, .invalidEvent, .invalidText, .timeOutOfRange, .stringTooLong, .tooLarge:
       return ToolError(
         ExitCode(error.code), error.what, place: "\(source.name), \(place)", why: error.why,

@@ -177,7 +177,9 @@ class Chain(LogTest):
     self.assertEqual(self.found({**files, s.name(0, C): files[SEALED]})[0], [("foreign-segment", None, None)])
     stranger = s.identity().replace(s.LOG_ID, bytes(16))
     self.assertEqual(set(self.kinds({**files, "identity": stranger})), {"damaged-identity"})
-    newer = {"identity": s.identity(version=2)}, {OPEN: s.header(A, 0, version=2)}
+    slots = s.identity(), s.identity(version=2)
+    half = [{**files, "identity": slots[a][:4096] + slots[1 - a][4096:]} for a in (0, 1)]
+    newer = {"identity": s.identity(version=2)}, *half, {OPEN: s.header(A, 0, version=2)}
     frames = [s.frame(A, 1, 0, version=2), s.frame(A, 6, 0), s.frame(A, 2, 0, flags=2), s.frame(A, 2, 0, flags=16)]
     for files in (*newer, *({OPEN: s.header(A, 0) + frame} for frame in frames)):
       self.assertRaises(Unsupported, self.verify, files)

@@ -15,7 +15,7 @@ class Identity:
 
 
 def read_identity(log_path):
-  """The identity of the valid slot, or None, and the findings. Raises `Unsupported` if no slot is valid and one is newer."""
+  """The identity of the valid slot, or None, and the findings. Raises `Unsupported` if one is newer."""
   try:
     with open(os.path.join(log_path, "identity"), "rb") as stream:
       data = stream.read(3 * PAGE_SIZE)
@@ -31,11 +31,11 @@ def read_identity(log_path):
       newer = newer or unsupported
   if len(data) > 2 * PAGE_SIZE:
     findings.append(Finding("damaged-identity", "identity", 2 * PAGE_SIZE, message="there are bytes behind the second slot"))
+  if newer:
+    raise newer
   if slots:
     best = max(slots, key=lambda slot: slot.generation)
     return Identity(best.log_id, best.epoch), findings
-  if newer:
-    raise newer
   return None, findings[:1]
 
 
