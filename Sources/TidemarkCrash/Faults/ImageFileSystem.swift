@@ -37,9 +37,12 @@ final class ImageFileSystem {
       throw CrashError(.environment, "can't make a file system", why: "mkfs.\(kind) is not installed")
     }
     let arguments =
-      kind == "ext4" ? ["-q", "-F", "-b", "\(blockByteCount)", "-E", "lazy_itable_init=0,nodiscard"] + more + [path] : ["-q", "-f", "-K"] + more + [path]
+      kind == "ext4"
+      ? ["-q", "-F", "-b", "\(blockByteCount)", "-E", "lazy_itable_init=0,nodiscard"] + more + [path] : ["-q", "-f", "-K"] + more + [path]
     let result = try Captured(tool, arguments, seconds: 60)
-    guard result.code == 0 else { throw CrashError(.environment, "can't make a file system", place: path, why: "mkfs.\(kind) failed\(result.remark)") }
+    guard result.code == 0 else {
+      throw CrashError(.environment, "can't make a file system", place: path, why: "mkfs.\(kind) failed\(result.remark)")
+    }
   }
 
   func mount() throws(CrashError) {

@@ -1,7 +1,7 @@
 internal import TidemarkLog
 
-/// Power cuts as a disk with a cache of its own makes them: all writes up to a flush are there, and of the later ones any part, some of them
-/// torn between sectors.
+/// Power cuts as a disk with a cache of its own makes them: all writes up to a flush are there, and of the later ones any part, some of
+/// them torn between sectors.
 enum ReplayFault {
   /// States made from one point of a record.
   private static let statesPerCut = 5
@@ -30,7 +30,8 @@ enum ReplayFault {
             guard player.choose(number, &generator) else { continue }
             guard series.meter.next() else { return }
             states += 1
-            try player.tryState(recording, into: &cell, "lane \(lane), cut after \(cut) of \(recording.entries.count) entries, state \(number)")
+            try player.tryState(
+              recording, into: &cell, "lane \(lane), cut after \(cut) of \(recording.entries.count) entries, state \(number)")
           }
         }
         if states == 0 { throw CrashError(.environment, "nothing to replay", place: series.subject.name, why: "the disk saw no writes") }
@@ -128,7 +129,11 @@ enum ReplayFault {
         case 1: tear(write, &generator)
         default:
           let throwOfDice = generator.fraction()
-          if throwOfDice < part * 0.7 { chosen.append((write.position, write.bytes)) } else if throwOfDice < part { tear(write, &generator) }
+          if throwOfDice < part * 0.7 {
+            chosen.append((write.position, write.bytes))
+          } else if throwOfDice < part {
+            tear(write, &generator)
+          }
         }
       }
       var hasher = Hasher()
@@ -153,7 +158,9 @@ enum ReplayFault {
       for sector in 0..<count {
         let isThere = kind == 0 ? sector < border : kind == 1 ? sector >= border : generator.oneIn(2)
         let start = sector * Self.sector
-        if isThere { chosen.append((write.position + start, write.bytes.lowerBound + start..<write.bytes.lowerBound + start + Self.sector)) }
+        if isThere {
+          chosen.append((write.position + start, write.bytes.lowerBound + start..<write.bytes.lowerBound + start + Self.sector))
+        }
       }
     }
 
@@ -181,7 +188,9 @@ enum ReplayFault {
     }
 
     private func writeImage(_ recording: Recording) throws(CrashError) {
-      guard Libc.truncate(file, to: 0), Libc.truncate(file, to: UInt64(durable.count)) else { throw Libc.failure("can't write the image", image) }
+      guard Libc.truncate(file, to: 0), Libc.truncate(file, to: UInt64(durable.count)) else {
+        throw Libc.failure("can't write the image", image)
+      }
       var chunk = 0
       while chunk < isUsed.count {
         guard isUsed[chunk] else {

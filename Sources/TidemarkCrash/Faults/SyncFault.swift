@@ -30,7 +30,8 @@ enum SyncFault {
   private static func round(
     _ subject: Subject, _ bench: Bench, _ rounds: inout Rounds, _ generator: inout SplitMix64, _ cell: inout Cell, _ place: String
   ) throws {
-    var writer = try Writer(subject, rounds.path, first: rounds.next, batch: generator.oneIn(3) ? 5 : 1, size: 8 + generator.below(400), count: 20_000)
+    var writer = try Writer(
+      subject, rounds.path, first: rounds.next, batch: generator.oneIn(3) ? 5 : 1, size: 8 + generator.below(400), count: 20_000)
     Instant.random(&generator, acknowledgements: 40).wait(for: writer)
     bench.disk.control.setFault(generator.oneIn(4) ? .flushes : .writes)
     let cut = Libc.now()

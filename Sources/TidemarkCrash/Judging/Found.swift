@@ -28,7 +28,9 @@ package struct Found: Sendable, Equatable {
     var lines = output.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true)
     guard let last = lines.popLast() else { return nil }
     let end = String(decoding: last, as: UTF8.self).split(separator: " ")
-    guard end.count == 3, end[0] == "end", let count = Int(end[1]), let microseconds = UInt64(end[2]), count == lines.count else { return nil }
+    guard end.count == 3, end[0] == "end", let count = Int(end[1]), let microseconds = UInt64(end[2]), count == lines.count else {
+      return nil
+    }
     openingMicroseconds = microseconds
     events.reserveCapacity(lines.count)
     for line in lines {

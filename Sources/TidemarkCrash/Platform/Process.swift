@@ -30,7 +30,7 @@ struct ChildProcess: Sendable {
 private func withArguments<Result>(_ arguments: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result) -> Result {
   var pointers = unsafe arguments.map { unsafe strdup($0) }
   unsafe pointers.append(nil)
-  defer { for unsafe pointer in unsafe pointers { unsafe free(pointer) } }
+  defer { unsafe pointers.forEach { unsafe free($0) } }
   return unsafe pointers.withUnsafeBufferPointer { buffer in
     guard let base = buffer.baseAddress else { preconditionFailure("the array has at least one element") }
     return unsafe body(base)

@@ -170,7 +170,8 @@ extension Judgement {
   /// What is wrong, in words.
   var text: String {
     let counts = [
-      (lost, "lost"), (retracted, "served once and gone"), (phantoms, "never appended"), (damaged, "with wrong content"), (duplicates, "twice"),
+      (lost, "lost"), (retracted, "served once and gone"), (phantoms, "never appended"), (damaged, "with wrong content"),
+      (duplicates, "twice"),
       (gaps, "missing before later ones"), (disordered, "out of order"),
     ]
     var parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.0 == 1 ? "event" : "events") \($0.1)" }

@@ -64,12 +64,14 @@ package struct CrashReport: Sendable {
       lines.append("OS-crash safe")
       lines.append("durable up to the drive's own cache")
     } else if answers.contains(.clean) {
-      lines.append("OS-crash safe as far as tested (\(power.contains(.clean) ? "without reordered and torn writes" : "only replayed writes"))")
+      lines.append(
+        "OS-crash safe as far as tested (\(power.contains(.clean) ? "without reordered and torn writes" : "only replayed writes"))")
     } else {
       lines.append("OS crashes: not tested")
     }
     for (fault, good, bad) in [
-      (Fault.sync, "honest about failed syncs", "loses events after a failed sync"), (.full, "keeps its word on a full disk", "loses events on a full disk"),
+      (Fault.sync, "honest about failed syncs", "loses events after a failed sync"),
+      (.full, "keeps its word on a full disk", "loses events on a full disk"),
     ] where cell(engine, fault) != nil {
       lines.append(Self.words(answer(engine, fault), good, bad, fault.title))
     }

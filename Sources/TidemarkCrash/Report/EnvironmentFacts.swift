@@ -17,7 +17,8 @@ package struct EnvironmentFacts: Sendable {
   package var rows: [(String, String)] {
     [
       ("system", system), ("processor", "\(processor), \(processorCount) cores"), ("virtual", virtualization), ("file system", fileSystem),
-      ("mount options", mountOptions), ("device", device + (model.isEmpty ? "" : " (\(model))")), ("write cache", writeCache), ("FUA", forcedUnitAccess),
+      ("mount options", mountOptions), ("device", device + (model.isEmpty ? "" : " (\(model))")), ("write cache", writeCache),
+      ("FUA", forcedUnitAccess),
       ("rotational", isRotational),
     ]
   }
@@ -26,7 +27,8 @@ package struct EnvironmentFacts: Sendable {
     var facts = EnvironmentFacts()
     facts.system = Libc.systemName()
     let processors = (Libc.text(of: "/proc/cpuinfo") ?? "").split(separator: "\n")
-    facts.processor = processors.first { $0.hasPrefix("model name") }?.split(separator: ":").last.map { String($0.drop { $0 == " " }) } ?? "unknown"
+    facts.processor =
+      processors.first { $0.hasPrefix("model name") }?.split(separator: ":").last.map { String($0.drop { $0 == " " }) } ?? "unknown"
     facts.processorCount = processors.count { $0.hasPrefix("processor") }
     facts.virtualization = virtualization(processors)
     guard let status = Libc.fileSystem(of: directory) else { return facts }
@@ -42,7 +44,9 @@ package struct EnvironmentFacts: Sendable {
     guard var folder = Libc.resolved(block) else { return facts }
     // A partition has no queue of its own.
     if Libc.kind(of: folder + "/queue") == nil, let parent = Libc.resolved(folder + "/..") { folder = parent }
-    func word(_ file: String) -> String { (Libc.text(of: "\(folder)/\(file)") ?? "unknown").split { $0.isWhitespace }.joined(separator: " ") }
+    func word(_ file: String) -> String {
+      (Libc.text(of: "\(folder)/\(file)") ?? "unknown").split { $0.isWhitespace }.joined(separator: " ")
+    }
     facts.writeCache = word("queue/write_cache")
     facts.forcedUnitAccess = ["0": "no", "1": "yes"][word("queue/fua")] ?? "unknown"
     facts.isRotational = ["0": "no", "1": "yes"][word("queue/rotational")] ?? "unknown"

@@ -71,7 +71,8 @@ package enum JSONReport {
     json.member("control_lost", report.controlLost(cell.fault))
     let counts = [
       ("injections", cell.injections), ("at_risk", cell.atRisk), ("lost", cell.lost), ("worst_lost", cell.worstLost),
-      ("injections_with_loss", cell.injectionsWithLoss), ("retracted", cell.retracted), ("withheld", cell.withheld), ("phantoms", cell.phantoms), ("damaged", cell.damaged),
+      ("injections_with_loss", cell.injectionsWithLoss), ("retracted", cell.retracted), ("withheld", cell.withheld),
+      ("phantoms", cell.phantoms), ("damaged", cell.damaged),
       ("duplicates", cell.duplicates), ("gaps", cell.gaps), ("disordered", cell.disordered), ("torn_batches", cell.tornBatches),
       ("unopenable", cell.unopenable), ("violations", cell.violations), ("file_system_failures", cell.fileSystemFailures),
       ("engine_errors", cell.writerErrors),

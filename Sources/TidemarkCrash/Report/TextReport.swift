@@ -12,7 +12,8 @@ package enum TextReport {
           + report.prices.map { price in
             let traffic = report.cell(price.engine, .replay)?.traffic
             return [
-              price.engine, report.engines.first { $0.name == price.engine }?.claim.rawValue ?? "", Decimal.text(price.acknowledgementsPerSecond, digits: 0),
+              price.engine, report.engines.first { $0.name == price.engine }?.claim.rawValue ?? "",
+              Decimal.text(price.acknowledgementsPerSecond, digits: 0),
               Decimal.text(price.p50, digits: 1), Decimal.text(price.p99, digits: 1), Decimal.text(price.p999, digits: 1),
               traffic?.flushesPerAcknowledgement.map { Decimal.text($0, digits: 2) } ?? "-",
               traffic?.writtenPerByte.map { Decimal.text($0, digits: 1) } ?? "-",
@@ -31,34 +32,47 @@ package enum TextReport {
 
   private static func lines(_ fault: Fault, _ cells: [Cell], _ report: CrashReport) -> [String] {
     var lines = ["", "\(fault.title)\(report.controlLost(fault) ? "" : " (no verdict: the control lost nothing)"):", ""]
-    let head = [
-      "engine", "injections", "at risk", "lost", "worst", "bound", "served+gone", "phantom", "bad", "twice", "gaps", "torn", "unopenable", "recovery us",
-    ]
-    lines += table(
-      [head]
-        + cells.map { cell in
-          [
-            cell.engine + (cell.isControl ? " (must lose)" : cell.isClaimed ? "" : " (no claim)"), "\(cell.injections)", "\(cell.atRisk)",
-            "\(cell.lost)", "\(cell.worstLost)", cell.bound.map { "< " + Decimal.text($0 * 100, digits: 2) + " %" } ?? "-", "\(cell.retracted)",
-            "\(cell.phantoms)", "\(cell.damaged)", "\(cell.duplicates)", "\(cell.gaps + cell.disordered)", "\(cell.tornBatches)",
-            "\(cell.unopenable)", cell.recoveryMicroseconds.percentile(0.5).map(String.init) ?? "-",
-          ]
-        })
+    lines += table([head] + cells.map(row))
     for cell in cells where !cell.isControl {
       for complaint in cell.complaints.prefix(3) { lines.append("  \(cell.engine): \(complaint)") }
     }
     for cell in cells {
-      if cell.fileSystemFailures > 0 { lines.append("  \(cell.engine): \(cell.fileSystemFailures) images that the file system itself refused") }
-      if cell.withheld > 0 { lines.append("  \(cell.engine): \(cell.withheld) events not shown while the disk was full; see lost for those that stayed away") }
+      if cell.fileSystemFailures > 0 {
+        lines.append("  \(cell.engine): \(cell.fileSystemFailures) images that the file system itself refused")
+      }
+      if cell.withheld > 0 {
+        lines.append("  \(cell.engine): \(cell.withheld) events not shown while the disk was full; see lost for those that stayed away")
+      }
       if let stopped = cell.stopped { lines.append("  \(cell.engine): stopped early: \(stopped)") }
     }
     return lines
   }
 
+  /// The columns of a fault's table.
+  static let head = [
+    "engine", "injections", "at risk", "lost", "worst", "bound", "served+gone", "phantom", "bad", "twice", "gaps", "torn", "unopenable",
+    "recovery us",
+  ]
+
+  /// A line of a fault's table.
+  static func row(_ cell: Cell) -> [String] {
+    [
+      cell.engine + (cell.isControl ? " (must lose)" : cell.isClaimed ? "" : " (no claim)"), "\(cell.injections)", "\(cell.atRisk)",
+      "\(cell.lost)",
+      cell.worstWindowMicroseconds == 0
+        ? "\(cell.worstLost)" : "\(cell.worstLost) in \(Decimal.text(Double(cell.worstWindowMicroseconds) / 1000, digits: 1)) ms",
+      cell.bound.map { "< " + Decimal.text($0 * 100, digits: 2) + " %" } ?? "-", "\(cell.retracted)", "\(cell.phantoms)", "\(cell.damaged)",
+      "\(cell.duplicates)", "\(cell.gaps + cell.disordered)", "\(cell.tornBatches)", "\(cell.unopenable)",
+      cell.recoveryMicroseconds.percentile(0.5).map(String.init) ?? "-",
+    ]
+  }
+
   /// One line for machines on each fault: its layer, and the sum over the engines.
   package static func layerLines(of report: CrashReport) -> [String] {
     var lines: [String] = []
-    for (fault, why) in report.skipped { lines.append("layer=\(fault.layer.name)\(fault.layer.fileSystem.map { " fs=\($0)" } ?? "") skipped=\(why.replacing(" ", with: "-"))") }
+    for (fault, why) in report.skipped {
+      lines.append("layer=\(fault.layer.name)\(fault.layer.fileSystem.map { " fs=\($0)" } ?? "") skipped=\(why.replacing(" ", with: "-"))")
+    }
     for fault in Fault.allCases {
       let cells = report.cells.filter { $0.fault == fault && !$0.isControl }
       guard !cells.isEmpty else { continue }

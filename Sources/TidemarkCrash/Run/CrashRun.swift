@@ -36,7 +36,9 @@ package enum CrashRun {
     defer { lab.cleanUp() }
     if plan.priceSeconds > 0 {
       for subject in plan.subjects where !lab.isStopped {
-        if let price = try? PriceRun.run(lab, subject, seconds: plan.priceSeconds, sizes: plan.recoverySizes) { report.prices.append(price) }
+        if let price = try? PriceRun.run(lab, subject, seconds: plan.priceSeconds, sizes: plan.recoverySizes) {
+          report.prices.append(price)
+        }
       }
     }
     for fault in plan.faults where !lab.isStopped {

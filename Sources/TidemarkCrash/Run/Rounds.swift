@@ -99,7 +99,9 @@ enum Instant {
       Libc.wait(until: writer.start + nanoseconds)
     case .afterAcknowledgements(let count, let nanoseconds):
       let deadline = Libc.now() + 5_000_000_000
-      while writer.acknowledgementCount <= count, !writer.isAtEnd, Libc.now() < deadline { writer.takeAcknowledgements(waitMilliseconds: 100) }
+      while writer.acknowledgementCount <= count, !writer.isAtEnd, Libc.now() < deadline {
+        writer.takeAcknowledgements(waitMilliseconds: 100)
+      }
       Libc.wait(until: Libc.now() + nanoseconds)
     }
   }

@@ -24,7 +24,9 @@ struct PlainStore: Store {
       if isNew { try Libc.writeAll(file, [UInt8](repeating: 0, count: Self.spaceByteCount), path) }
       if !Libc.syncData(file) { throw Libc.failure("can't sync", path) }
       Libc.seek(file, to: end)
-    } else if Libc.seekToEnd(file) != end, !Libc.truncate(file, to: end) { throw Libc.failure("can't cut", path) }
+    } else if Libc.seekToEnd(file) != end, !Libc.truncate(file, to: end) {
+      throw Libc.failure("can't cut", path)
+    }
     if setting != .neverFlushes { _ = Libc.seekToEnd(file) }
     guard syncs else { return }
     // What is read now is a promise, and so is the name.

@@ -14,6 +14,7 @@ enum CrashTestCommand {
       .init("count", "N", "inject each fault into each engine N times"),
       .init("seed", "N", "repeat the random choices of another run (default 1)"),
       .init("json", "FILE", "write the report as JSON"),
+      .init("html", "FILE", "write the report as one page with plots"),
       .init("quick", nil, "a few seconds for each fault, to see what it does"),
       .init("lines", nil, "print one line for machines on each fault, and measure no prices"),
     ],
@@ -50,12 +51,14 @@ enum CrashTestCommand {
         directory: arguments.argument("DIR") ?? "", seed: seed, isStopRequested: { Interrupt.isRequested },
         progress: progress.report)
       let plan = CrashPlan(
-        faults: faults, subjects: subjects, budget: budget, controlBudget: controlBudget(budget), priceSeconds: areLines ? 0 : isQuick ? 0.5 : 2,
+        faults: faults, subjects: subjects, budget: budget, controlBudget: controlBudget(budget),
+        priceSeconds: areLines ? 0 : isQuick ? 0.5 : 2,
         recoverySizes: isQuick ? [1_000, 10_000] : [1_000, 10_000, 100_000], control: Self.own)
       let report = CrashRun.run(plan, in: lab)
       progress.finish()
       for line in areLines ? TextReport.layerLines(of: report) : TextReport.lines(of: report) { output.line(line) }
       if let path = arguments.value("json") { try System.writeFile(path, JSONReport.bytes(of: report)) }
+      if let path = arguments.value("html") { try System.writeFile(path, HTMLReport.bytes(of: report)) }
       if report.isPartial { throw Interrupted() }
       return report.isGood ? .success : .negative
     } catch let error as CrashError {
@@ -76,7 +79,9 @@ enum CrashTestCommand {
     var faults: [Fault] = []
     for name in list.split(separator: ",", omittingEmptySubsequences: false) {
       guard let named = Fault.named(String(name)) else {
-        throw arguments.error("--faults \(list)", why: "there is no fault `\(name)`; there are power, \(Fault.allCases.map(\.rawValue).joined(separator: ", "))")
+        throw arguments.error(
+          "--faults \(list)", why: "there is no fault `\(name)`; there are power, \(Fault.allCases.map(\.rawValue).joined(separator: ", "))"
+        )
       }
       for fault in named where !faults.contains(fault) { faults.append(fault) }
     }
