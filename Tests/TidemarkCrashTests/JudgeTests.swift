@@ -7,8 +7,8 @@ struct JudgeTests {
     Found(events: numbers.map { .init($0, isRight: !bad.contains($0)) })
   }
 
-  private func expectation(acknowledged: UInt64, served: UInt64 = 0, attempted: UInt64, batch: UInt64 = 1) -> Expectation {
-    var expectation = Expectation()
+  private func expectation(acknowledged: UInt64, served: UInt64 = 0, attempted: UInt64, batch: UInt64 = 1) -> TidemarkCrash.Expectation {
+    var expectation = TidemarkCrash.Expectation()
     expectation.acknowledged = acknowledged
     expectation.served = served
     expectation.attempted = attempted
@@ -19,7 +19,7 @@ struct JudgeTests {
   @Test("all that was acknowledged is there, and one more: nothing is wrong")
   func kept() {
     #expect(Judgement.of(found([0, 1, 2, 3]), expectation(acknowledged: 3, attempted: 4)) == Judgement())
-    #expect(Judgement.of(found([]), Expectation()) == Judgement())
+    #expect(Judgement.of(found([]), TidemarkCrash.Expectation()) == Judgement())
   }
 
   @Test("an acknowledged event that is missing is lost")

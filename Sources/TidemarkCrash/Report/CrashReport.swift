@@ -17,6 +17,12 @@ package struct CrashReport: Sendable {
     package var name: String
     package var claim: Claim
     package var library: String
+
+    package init(name: String, claim: Claim, library: String) {
+      self.name = name
+      self.claim = claim
+      self.library = library
+    }
   }
 
   package init(environment: EnvironmentFacts, seed: UInt64) {
@@ -112,6 +118,12 @@ package struct Price: Sendable {
     package var events: Int
     package var bytes: UInt64
     package var microseconds: UInt64
+
+    package init(events: Int, bytes: UInt64, microseconds: UInt64) {
+      self.events = events
+      self.bytes = bytes
+      self.microseconds = microseconds
+    }
   }
 
   package init(engine: String) { self.engine = engine }

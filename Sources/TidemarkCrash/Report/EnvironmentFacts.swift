@@ -13,6 +13,8 @@ package struct EnvironmentFacts: Sendable {
   package var isRotational = ""
   package var virtualization = ""
 
+  package init() {}
+
   /// Names and values, for people.
   package var rows: [(String, String)] {
     [

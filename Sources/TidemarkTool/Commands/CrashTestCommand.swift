@@ -69,8 +69,8 @@ enum CrashTestCommand {
   /// Controls lose soon or never.
   private static func controlBudget(_ budget: Budget) -> Budget {
     switch budget {
-    case .count(let count): .count(max(20, min(count / 20, 200)))
-    case .seconds(let seconds): .seconds(max(1, seconds / 4))
+    case .count(let count): .count(max(60, min(count / 20, 200)))
+    case .seconds(let seconds): .seconds(max(2, seconds / 4))
     }
   }
 
