@@ -50,6 +50,18 @@ struct ReportTests {
     #expect(self.report([.kill]).isGood)
   }
 
+  @Test("of an engine that claims nothing under a fault, only a loss is told")
+  func unclaimed() {
+    var report = CrashReport(environment: EnvironmentFacts(), seed: 1)
+    report.engines = [.init(name: "some", claim: .none, library: "")]
+    var cell = Cell(Subject(name: "some", claim: .none, library: "", program: "some"), .full)
+    cell.injections = 10
+    report.cells = [cell]
+    #expect(report.verdicts("some").allSatisfy { !$0.contains("disk") })
+    report.cells[0].lost = 1
+    #expect(report.verdicts("some").contains("loses events on a full disk, as it says"))
+  }
+
   @Test("zero of N means below 3/N; any loss gives no bound")
   func bound() throws {
     let clean = try #require(report([.kill]).cell("some", .kill))

@@ -85,6 +85,7 @@ package enum TextReport {
       line += " unopenable=\(sum(\.unopenable)) unmountable=\(sum(\.fileSystemFailures)) engine_errors=\(sum(\.writerErrors))"
       line += " control_states=\(control?.injections ?? 0) control_lost=\(control?.lost ?? 0) seed=\(report.seed)"
       line += " engines=\(cells.map(\.engine).joined(separator: ",")) seconds=\(Decimal.text(seconds, digits: 1))"
+      if report.isPartial { line += " partial=yes" }
       lines.append(line)
       for cell in cells {
         for complaint in cell.complaints { lines.append("  violation \(cell.engine): \(complaint)") }
