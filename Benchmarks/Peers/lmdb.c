@@ -1,10 +1,10 @@
 // LMDB with one table: the sequence, as the native integer that LMDB compares fastest, and the event. LMDB is told that new events go to
 // the end.
 #include <lmdb.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "peer.h"
 
@@ -49,7 +49,12 @@ static size_t lastSequence(MDB_txn *transaction, MDB_dbi table) {
   check(mdb_cursor_open(transaction, table, &cursor), "cannot open a cursor");
   int status = mdb_cursor_get(cursor, &key, &value, MDB_LAST);
   if (status != MDB_NOTFOUND) check(status, "cannot read the last event");
-  size_t sequence = status == MDB_NOTFOUND ? 0 : *(const size_t *)key.mv_data;
+  size_t sequence = 0;
+  if (status == MDB_SUCCESS) {
+    if (key.mv_size != sizeof sequence) peer_fail("a key of %zu bytes, not of %zu", key.mv_size, sizeof sequence);
+    // The key lies wherever its page has room for it.
+    memcpy(&sequence, key.mv_data, sizeof sequence);
+  }
   mdb_cursor_close(cursor);
   return sequence;
 }
