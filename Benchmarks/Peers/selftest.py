@@ -385,7 +385,8 @@ def leaves_out_what_is_not_installed(work):
     output.mkdir()
     (output / "lmdb").write_text("built by an earlier run")
     (output / "notes").write_text("not of our making")
-    environment = {**os.environ, "CC": str(compiler)}
+    # Its temporary files go with ours, even if it is interrupted.
+    environment = {**os.environ, "CC": str(compiler), "TMPDIR": str(work)}
     done = subprocess.run([ROOT / "tools/peers", "--output", output], capture_output=True, text=True, env=environment)
     equal((done.returncode, done.stderr), (0, ""), "exit code and errors of tools/peers")
     holds(re.search(r"; left out: .*\blmdb, lmdb-nosync \(liblmdb-dev is not installed\)", done.stdout), f"not said: {done.stdout!r}")
