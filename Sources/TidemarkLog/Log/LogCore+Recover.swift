@@ -182,19 +182,48 @@ extension LogCore {
     guard let tail = remains.scan.tail, !tail.isEmpty, !seeded(.tornTailNotPreserved) else { return }
     let source = try files.open(directory.segment(remains.name.text), .read)
     defer { source.close() }
-    var bytes = [UInt8](repeating: 0, count: Int(clamping: tail.upperBound - tail.lowerBound))
-    let got = try source.read(bytes.count, at: tail.lowerBound, into: &bytes, at: 0)
-    let name = "torn/\(remains.name.text)-\(tail.lowerBound)"
     let finding = remains.scan.findings.last { $0.kind == .tornTail }
-    let range = finding?.offsets ?? remains.scan.summary.end..<remains.scan.summary.end
+    try preserve(
+      tail, of: source, remains.name, why: finding?.message ?? "",
+      offsets: finding?.offsets ?? remains.scan.summary.end..<remains.scan.summary.end)
+  }
+
+  /// Keeps the header of a segment that is discarded because it is torn and nothing stands behind it.
+  private func preserveHeader(_ text: String) throws(LogError) {
+    guard let name = SegmentName(text), name.form == .open else { return }
+    let file = try files.open(directory.segment(text), .read)
+    defer { file.close() }
+    let why: String
+    do throws(LogError) {
+      _ = try Sealer.header(file)
+      return
+    } catch {
+      guard error.code == .corrupt else { throw error }
+      why = error.why
+    }
+    let byteCount = try file.byteCount()
+    guard try Analysis.Candidate(name: name, byteCount: byteCount).holdsNothing(directory, files) else { return }
+    var page = [UInt8](repeating: 0, count: SegmentHeader.byteCount)
+    page.removeLast(page.count - (try file.read(page.count, at: 0, into: &page, at: 0)))
+    guard let last = page.lastIndex(where: { $0 != 0 }) else { return }
+    try preserve(0..<UInt64(last + 1), of: file, name, why: "its header is torn: \(why)", offsets: name.base..<name.base)
+  }
+
+  private func preserve(
+    _ range: Range<UInt64>, of source: any File, _ segment: SegmentName, why: String, offsets: Range<Offset>
+  ) throws(LogError) {
+    var bytes = [UInt8](repeating: 0, count: Int(clamping: range.upperBound - range.lowerBound))
+    let got = try source.read(bytes.count, at: range.lowerBound, into: &bytes, at: 0)
+    let name = "torn/\(segment.text)-\(range.lowerBound)"
     let reason =
-      "Cut from segments/\(remains.name.text) at byte \(tail.lowerBound) when the log was opened: \(finding?.message ?? "")\n"
-      + "Offsets \(range.lowerBound)..<\(range.upperBound).\n"
+      "Cut from segments/\(segment.text) at byte \(range.lowerBound) when the log was opened: \(why)\n"
+      + "Offsets \(offsets.lowerBound)..<\(offsets.upperBound).\n"
     try writeWhole(bytes.rawSpan.slice(0, got), to: "\(directory.path)/\(name).bin")
     try writeWhole(Array(reason.utf8).rawSpan, to: "\(directory.path)/\(name).txt")
     try files.syncDirectory(directory.torn)
     lock.withLock {
-      report.preservedBytes = UInt64(got)
+      if report.preservedFiles.contains(name + ".bin") { return }
+      report.preservedBytes += UInt64(got)
       report.preservedFiles.append(name + ".bin")
     }
   }
@@ -242,7 +271,14 @@ extension LogCore {
     guard !names.isEmpty else { return }
     // What counts instead may have got its name a moment before the crash.
     try files.syncDirectory(directory.segments)
-    for name in names where try files.status(directory.segment(name)) != nil { try files.remove(directory.segment(name)) }
+    for name in names where try files.status(directory.segment(name)) != nil {
+      do throws(LogError) { try preserveHeader(name) } catch {
+        // It stays until there is space.
+        guard error.code == .diskFull else { throw error }
+        continue
+      }
+      try files.remove(directory.segment(name))
+    }
     try files.syncDirectory(directory.segments)
     guard !trimmed else { return }
     for unfinished in [directory.identity + LogDirectory.unfinished] where try files.status(unfinished) != nil {
