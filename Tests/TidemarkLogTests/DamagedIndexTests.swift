@@ -35,10 +35,18 @@ import TidemarkLog
     let sealed = fixture.segmentFiles[0]
     let bytes = try #require(fixture.disk.image.contents(of: sealed))
     try fixture.disk.image.setContents(of: sealed, to: Array(bytes.prefix(4096 + 200)))
+    // Something harmless beside it stays too where the log is refused.
+    let unfinished = try #require(fixture.segmentFiles.last) + ".tmp"
+    try fixture.disk.image.setContents(of: unfinished, to: [1])
+    let before = fixture.segmentFiles
     var options = fixture.options
     options.onCorruption = .refuse
     let refused = error { _ = try Log.open(at: "/log", options: options, environment: fixture.environment) }
     #expect(refused?.code == .corrupt && refused?.file == sealed && refused?.offsets?.isEmpty == false)
+    #expect(fixture.segmentFiles == before)
+    let reading = error { _ = try Log.openForReading(at: "/log", options: options, environment: fixture.environment) }
+    #expect(reading == refused)
+    try fixture.disk.image.delete(unfinished)
     try fixture.reopen { $0.onCorruption = .quarantine }
     #expect(fixture.log.recoveryReport.findings.map(\.kind) == [.damagedIndex, .damagedFrame])
     let gap = try #require(fixture.log.recoveryReport.gaps.first)

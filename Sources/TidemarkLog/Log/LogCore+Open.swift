@@ -146,8 +146,9 @@ extension LogCore {
   }
 
   private func check(_ analysis: Analysis) throws(LogError) {
-    if options.onCorruption == .refuse, let damage = analysis.corruption { throw damage.error(in: directory.path) }
-    if analysis.identity.contentDigestKind != options.contentDigest.kind && options.contentDigest.kind != ContentDigest.xxh3.kind {
+    if options.onCorruption == .refuse, let damage = try analysis.damage() { throw damage.error(in: directory.path) }
+    let (kind, given) = (analysis.identity.contentDigestKind, options.contentDigest.kind)
+    if kind != 0 && given != kind && given != ContentDigest.xxh3.kind {
       throw LogError(
         .invalidArgument, "the log was made with another content digest", file: directory.identity,
         why: "it has kind \(analysis.identity.contentDigestKind), the option has \(options.contentDigest.kind)",

@@ -20,9 +20,9 @@ extension LogCore {
     if seeded(.doublesRemovedLast) { try removeLeftovers(analysis, trimmed: false) }
     try removeLeftovers(analysis, trimmed: true)
     // Last, because a log with an identity is whole.
-    if !analysis.damagedSlots.isEmpty {
+    if !analysis.damagedSlots.isEmpty || identity != analysis.identity {
       do throws(LogError) {
-        try Self.writeIdentity(analysis.identity, generation: analysis.identityGeneration + 1, directory, files)
+        try Self.writeIdentity(identity, generation: analysis.identityGeneration + 1, directory, files)
       } catch {
         // One slot, or the segments, serve until there is space.
         guard error.code == .diskFull else { throw error }
@@ -39,8 +39,7 @@ extension LogCore {
 
   /// A sealed segment with a damaged footer is packed again from its frames.
   private func rebuildFooters(_ analysis: Analysis) throws(LogError) {
-    for (index, segment) in analysis.segments.enumerated()
-    where segment.name.form == .sealed && segment.footer == nil && segment.end > segment.name.base {
+    for (index, segment) in analysis.segments.enumerated() where segment.lacksFooter {
       do throws(LogError) {
         try repack(closed[index], at: index)
       } catch {

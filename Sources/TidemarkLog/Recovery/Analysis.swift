@@ -13,6 +13,9 @@ struct Analysis {
     /// The digest that its successor names.
     var digest: Digest128?
     var byteCount: UInt64
+
+    /// Whether it is a sealed one without a sound footer: to be packed again.
+    var lacksFooter: Bool { name.form == .sealed && footer == nil && end > name.base }
   }
 
   /// The newest segment, which was being written.
@@ -49,6 +52,20 @@ struct Analysis {
   private var discardedBase: Offset = 0
 
   var corruption: Finding? { findings.first { !$0.isHarmless && $0.kind != .gap } }
+
+  /// The first damage to history. A sealed segment without a sound footer, which is packed again, is read for it.
+  func damage() throws(LogError) -> Finding? {
+    if let corruption { return corruption }
+    for segment in segments where segment.lacksFooter {
+      let file = try files.open(directory.segment(segment.name.text), .read)
+      defer { file.close() }
+      let path = "segments/\(segment.name.text)"
+      let scan = try SegmentScan(file, try Sealer.header(file), name: path, pinnedEnd: segment.end)
+      if let damage = Sealer.damage(in: scan, end: segment.end, segment.digest, file: path) { return damage }
+    }
+    return nil
+  }
+
   /// Below this nothing is kept.
   var first: Offset { segments.first?.name.base ?? newest?.header.base ?? end }
 

@@ -19,13 +19,7 @@ struct Sealer {
     defer { source.close() }
     let header = try Self.header(source)
     let scan = try SegmentScan(source, header, name: directory.relative(path), pinnedEnd: end)
-    if let damage = scan.findings.first(where: { $0.kind != .gap }) { return .damaged(damage) }
-    if let digest, scan.summary.digest.value != digest {
-      return .damaged(
-        Finding(
-          .pinMismatch, file: directory.relative(path), offsets: header.base..<end,
-          "the records differ from the digest that the next segment names"))
-    }
+    if let damage = Self.damage(in: scan, end: end, digest, file: directory.relative(path)) { return .damaged(damage) }
     let sealedName = SegmentName(base: name.base, segmentID: name.segmentID, form: .sealed)
     let sealedPath = directory.segment(sealedName.text)
     let unfinished = sealedPath + LogDirectory.unfinished
@@ -45,6 +39,14 @@ struct Sealer {
       try? files.remove(unfinished)
       throw error
     }
+  }
+
+  /// Why a segment can't be sealed: its frames up to `end` are damaged, or others than the next segment names.
+  static func damage(in scan: SegmentScan, end: Offset, _ digest: Digest128?, file: String) -> Finding? {
+    if let damage = scan.findings.first(where: { $0.kind != .gap }) { return damage }
+    guard let digest, scan.summary.digest.value != digest else { return nil }
+    return Finding(
+      .pinMismatch, file: file, offsets: scan.summary.base..<end, "the records differ from the digest that the next segment names")
   }
 
   enum Result {
