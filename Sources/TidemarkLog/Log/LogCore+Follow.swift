@@ -160,7 +160,7 @@ extension LogCore {
   private func startWatcher() -> Bool {
     if watcherIsRunning { return true }
     do throws(LogError) {
-      try startThread(name: "watch", lowPriority: false) { [weak self] in
+      try environment.startThread("watch", false) { [weak self] in
         // The page is waited on without keeping the log alive.
         while let watch = self?.watcherStep() { watch.wait() }
       }

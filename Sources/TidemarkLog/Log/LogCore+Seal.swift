@@ -5,7 +5,7 @@ extension LogCore {
     defer { lock.unlock() }
     guard isWriter, options.sealing == .background, !sealerIsRunning, !isClosed, nextToSeal() != nil else { return }
     do throws(LogError) {
-      try startThread(name: "seal", lowPriority: true) { [weak self] in
+      try environment.startThread("seal", true) { [weak self] in
         while self?.sealerStep() ?? false {}
       }
       sealerIsRunning = true
