@@ -41,7 +41,7 @@ extension LogCore {
 
   private func writerIsAlive() -> Bool { openLivePage()?.isOpen ?? false }
 
-  private func openLivePage() -> LivePage? {
+  func openLivePage() -> LivePage? {
     guard let page = try? files.sharedPage(directory.live, writable: false) else { return nil }
     return LivePage(reading: page, bootID: environment.clock.bootID)
   }

@@ -175,6 +175,12 @@ extension LogCore {
       return
     }
     guard let page else { return }
+    if remains != nil, let known = LivePage(reading: page, bootID: bootID) {
+      // Until what was kept is written out again, readers have nothing but this page to go by: not for a moment may it show less.
+      known.publish(max(known.published, published), durable: max(known.durable, durable))
+      live = known
+      return
+    }
     live = LivePage(writing: page, incarnation: incarnation, bootID: bootID, published: published, durable: durable)
   }
 

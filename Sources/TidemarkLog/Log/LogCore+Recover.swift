@@ -121,12 +121,13 @@ extension LogCore {
     let remains = Remains(name: newest.name, header: newest.header, scan: scan, end: analysis.end)
     do throws(LogError) { try writeOutAgain(remains) } catch {
       guard error.code == .diskFull else { throw error }
-      // Reads work; what is not known to be durable waits until it can be written out.
+      // Reads work; what is not known to be durable waits until it can be written out. What a writer of this boot has shown is known.
       self.remains = remains
       lock.withLock {
         report.isDegraded = true
-        published = options.durability == .synced ? min(analysis.recordedDurable, scan.summary.end) : scan.summary.end
-        durable = min(analysis.recordedDurable, scan.summary.end)
+        published = options.durability == .synced ? min(max(analysis.recordedDurable, page?.published ?? 0), scan.summary.end) : scan.summary.end
+        durable = min(max(analysis.recordedDurable, page?.durable ?? 0), scan.summary.end)
+      let page = openLivePage()
         userEnd = scan.summary.userEnd
         self.newest = NewestSegment(
           name: newest.name, seed: newest.header.seed, checkpoints: scan.checkpoints, headerSession: newest.header.session,

@@ -16,7 +16,8 @@ package protocol FileSystem: AnyObject, Sendable {
   func syncDirectory(_ path: String) throws(LogError)
   /// Takes the writer's lock and writes the holder's name into the file. Throws ``LogError/Code/locked`` with the present holder's name.
   func lock(_ path: String, holder: String) throws(LogError) -> any FileLock
-  /// Maps one page that processes share, filled with zeros if it is writable. For readers nil if the file is not there or too short.
+  /// Maps one page that processes share. If it is writable, zeros are added to what is there. For readers nil if the file is not there or
+  /// too short.
   func sharedPage(_ path: String, writable: Bool) throws(LogError) -> SharedPage?
 }
 
