@@ -173,7 +173,7 @@ extension LogCore {
   }
 
   private func conflict(_ id: EventID, _ stored: [UInt8], _ offered: [UInt8], _ holder: String) -> LogError {
-    let digest = options.contentDigest.kind == identity.contentDigestKind ? options.contentDigest : .xxh3
+    let digest = [0, options.contentDigest.kind].contains(identity.contentDigestKind) ? options.contentDigest : .xxh3
     return LogError(
       .conflict, "id \(id) was used for another event",
       why: "\(holder) has digest \(digest.text(stored)), the new one \(digest.text(offered))",

@@ -151,7 +151,7 @@ extension LogCore {
     if kind != 0 && given != kind && given != ContentDigest.xxh3.kind {
       throw LogError(
         .invalidArgument, "the log was made with another content digest", file: directory.identity,
-        why: "it has kind \(analysis.identity.contentDigestKind), the option has \(options.contentDigest.kind)",
+        why: "it has kind \(kind), the option has \(given)",
         advice: "open it with the one it was made with")
     }
     if let suspended {

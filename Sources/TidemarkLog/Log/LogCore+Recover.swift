@@ -3,6 +3,10 @@ extension LogCore {
   func recover(_ analysis: Analysis) throws(LogError) {
     lock.lock()
     identity = analysis.identity
+    // What the segments do not tell, a writer with a digest of its own does.
+    if identity.contentDigestKind == 0, options.contentDigest.kind != ContentDigest.xxh3.kind {
+      identity.contentDigestKind = options.contentDigest.kind
+    }
     trimFloor = analysis.trimFloor
     gaps = analysis.gaps
     findings = analysis.findings
@@ -123,11 +127,11 @@ extension LogCore {
       guard error.code == .diskFull else { throw error }
       // Reads work; what is not known to be durable waits until it can be written out. What a writer of this boot has shown is known.
       self.remains = remains
+      let page = openLivePage()
       lock.withLock {
         report.isDegraded = true
         published = options.durability == .synced ? min(max(analysis.recordedDurable, page?.published ?? 0), scan.summary.end) : scan.summary.end
         durable = min(max(analysis.recordedDurable, page?.durable ?? 0), scan.summary.end)
-      let page = openLivePage()
         userEnd = scan.summary.userEnd
         self.newest = NewestSegment(
           name: newest.name, seed: newest.header.seed, checkpoints: scan.checkpoints, headerSession: newest.header.session,

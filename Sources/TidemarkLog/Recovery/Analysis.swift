@@ -218,7 +218,7 @@ struct Analysis {
         .init(id: id, parent: epochs.last?.id, forkSize: epochs.isEmpty ? 0 : candidate.name.base, created: created, rootHash: nil))
     }
     identity = LogIdentity(
-      logID: logID, created: epochs.first?.created ?? Timestamp(nanoseconds: 0), contentDigestKind: 1,
+      logID: logID, created: epochs.first?.created ?? Timestamp(nanoseconds: 0), contentDigestKind: 0,
       epochs: epochs.suffix(IdentityPages.epochLimit))
   }
 
