@@ -94,7 +94,7 @@ extension LogCore {
   }
 
   /// Before a new file is made by its path: is this still our directory?
-  private func checkDirectory() throws(LogError) {
+  func checkDirectory() throws(LogError) {
     guard let directoryStatus else { return }
     let now = try files.status(directory.path)
     guard let now, now.device == directoryStatus.device, now.inode == directoryStatus.inode else {

@@ -49,6 +49,7 @@ extension LogCore {
       if try giveUpIDs(in: path) { return true }
     }
     if let next = lock.withLock({ isClosed ? nil : nextToSeal() }) {
+      try checkDirectory()
       try repack(next, pace: pace)
       lock.withLock { _ = damagedIndexes.remove(next.name) }
       guard next.name.form == .open else { return true }
@@ -175,6 +176,7 @@ extension LogCore {
         ids = (min(ids.low, run.low), max(ids.high, run.high))
       }
     }
+    try checkDirectory()
     let path = "\(directory.index)/\(IDIndex.name(first.first, last.end))"
     let unfinished = path + LogDirectory.unfinished
     if try files.status(unfinished) != nil { try files.remove(unfinished) }

@@ -32,7 +32,7 @@ public struct LogError: Error, Sendable, Equatable {
     public static let unsupportedVersion = Code("unsupportedVersion")
     /// History is damaged; the message names file, position and offsets.
     public static let corrupt = Code("corrupt")
-    /// The directory was moved, or another put in its place, while the log was open.
+    /// The directory was moved or deleted, or another put in its place, while the log was open.
     public static let directoryMoved = Code("directoryMoved")
     /// The log was closed.
     public static let closed = Code("closed")

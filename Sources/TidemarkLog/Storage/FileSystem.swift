@@ -53,6 +53,8 @@ package protocol File: AnyObject, Sendable {
   /// Asks the system to begin sending the bytes to the device, so that the next sync has less to do. A hint: nothing counts on it.
   func startWriteback(at position: UInt64, count: Int)
   func byteCount() throws(LogError) -> UInt64
+  /// Whether it was deleted: no name leads to it any more.
+  func isDeleted() -> Bool
   func makeReadOnly() throws(LogError)
   /// Closes the descriptor. Calls after that fail; closing twice is harmless.
   func close()
@@ -60,6 +62,7 @@ package protocol File: AnyObject, Sendable {
 
 extension File {
   package func startWriteback(at position: UInt64, count: Int) {}
+  package func isDeleted() -> Bool { false }
 }
 
 package protocol FileLock: AnyObject, Sendable {
