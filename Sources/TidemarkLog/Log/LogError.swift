@@ -94,8 +94,10 @@ public struct LogError: Error, Sendable, Equatable {
   public internal(set) var position: UInt64?
   /// Offsets of the events concerned.
   public internal(set) var offsets: Range<UInt64>?
-  /// The reason.
+  /// Which event of an appended batch is meant, counted from 0; nil if it is the batch as a whole, or a single event.
+  public internal(set) var batchIndex: Int?
   public internal(set) var why: String
+  /// The reason.
   /// The system's error number, where one caused this.
   public internal(set) var errno: Int32?
   /// What the caller can do about it.
@@ -116,8 +118,17 @@ public struct LogError: Error, Sendable, Equatable {
   }
 }
 
-extension LogError: CustomStringConvertible {
+extension LogError {
+  /// The same, about one event of a batch of so many.
+  func ofEvent(_ index: Int, in count: Int) -> LogError {
+    var error = self
+    error.batchIndex = count > 1 ? index : nil
+    return error
+  }
+}
+
   public var description: String {
+extension LogError: CustomStringConvertible {
     var text = what
     if let file {
       text += " (\(file)"
@@ -126,7 +137,8 @@ extension LogError: CustomStringConvertible {
     } else if let position {
       text += " (position \(position))"
     }
-    if let offsets { text += ", offsets \(offsets.lowerBound)..<\(offsets.upperBound)" }
+    if let offsets, !offsets.isEmpty { text += ", offsets \(offsets.lowerBound)..<\(offsets.upperBound)" }
+    if let batchIndex { text += ", number \(batchIndex) of the batch" }
     if !why.isEmpty { text += ": \(why)" }
     if !advice.isEmpty { text += "; \(advice)" }
     return text
