@@ -17,23 +17,32 @@ extension LogCore {
     defer { taken.release() }
     try checkIdentityIsMissing(directory, files)
     // Also for a directory that was there: one who made it and died at once left a name that is not durable yet.
-    do throws(LogError) { try files.syncDirectory(parent(of: path)) } catch {
-      // Nobody who may not read the directory above can have made one in it.
-      if error.code != .permissionDenied { throw error }
-    }
+    try syncName(of: path, files)
     for part in [directory.segments, directory.index, directory.torn] where try files.status(part) == nil { try files.makeDirectory(part) }
     try removeBeginnings(directory, files)
-    let now = environment.clock.now().time
-    let epoch = LogIdentity.Epoch(id: environment.randomID(), parent: nil, forkSize: 0, created: now, rootHash: nil)
-    let identity = LogIdentity(logID: environment.randomID(), created: now, contentDigestKind: options.contentDigest.kind, epochs: [epoch])
+    let identity = newIdentity(options, environment)
     let header = SegmentHeader(
-      logID: identity.logID, epochID: epoch.id, segmentID: environment.randomID(), base: 0, created: now,
+      logID: identity.logID, epochID: identity.epochID, segmentID: environment.randomID(), base: 0, created: identity.created,
       incarnation: environment.random.next() | 1,
       trimFloor: 0, replaces: .zero, predecessor: .none, userEnd: 0, sessionOffset: SegmentHeader.noSession, session: [],
       durability: options.durability)
     try FreshSegment(environment: environment, directory: directory, options: options).make(header).file.close()
     try writeIdentity(identity, generation: 1, directory, files)
     return identity
+  }
+
+  static func newIdentity(_ options: LogOptions, _ environment: Environment) -> LogIdentity {
+    let now = environment.clock.now().time
+    let epoch = LogIdentity.Epoch(id: environment.randomID(), parent: nil, forkSize: 0, created: now, rootHash: nil)
+    return LogIdentity(logID: environment.randomID(), created: now, contentDigestKind: options.contentDigest.kind, epochs: [epoch])
+  }
+
+  /// Makes the name of a log's directory durable.
+  static func syncName(of path: String, _ files: any FileSystem) throws(LogError) {
+    do throws(LogError) { try files.syncDirectory(parent(of: path)) } catch {
+      // Nobody who may not read the directory above can have made one in it.
+      if error.code != .permissionDenied { throw error }
+    }
   }
 
   /// Who holds the lock, for others to read.
