@@ -125,6 +125,8 @@ private final class POSIXLock: FileLock, @unchecked Sendable {
   func release() {
     guard descriptor >= 0 else { return }
     _ = ftruncate(descriptor, 0)
+    // Given up before it is closed: a process that is being started has a copy of the descriptor for a moment.
+    _ = flock(descriptor, LOCK_UN)
     _ = tidemark_close(descriptor)
     descriptor = -1
   }
