@@ -133,9 +133,11 @@ public final class Log: Sendable {
     try core.roll()
   }
 
-  /// Begins a new segment and seals all others now, at full speed. Throws errors of the file system.
+  /// Begins a new segment and seals all others now, at full speed. Sealed segments whose header, index or id pages are damaged are made
+  /// again. Throws errors of the file system.
   public func seal() throws {
     try roll()
+    try core.checkIndexes()
     try core.waitForSealing()
   }
 

@@ -14,6 +14,8 @@ extension LogCore {
     report.findings = analysis.findings
     report.gaps = analysis.gaps
     closed = analysis.segments.map { Self.closedSegment($0) }
+    damagedIndexes = []
+    soundIndexes = []
     newest = nil
     openIDs = OpenIDs()
     lock.unlock()
@@ -64,7 +66,7 @@ extension LogCore {
   /// Packs a closed segment, open or sealed, into a new sealed file. A damaged one stays as it is and is listed as a gap.
   func repack(_ segment: ClosedSegment, at index: Int? = nil, pace: @escaping () throws(LogError) -> Void = {}) throws(LogError) {
     let sealer = Sealer(environment: environment, directory: directory, compression: options.compression, pace: pace)
-    let result = try sealer.seal(segment.name, end: segment.end, digest: segment.digest)
+    let result = try sealer.seal(segment.name, end: segment.end, digest: segment.digest, standIn: try standIn(for: segment))
     lock.lock()
     defer { lock.unlock() }
     guard let index = closed.firstIndex(where: { $0.name == segment.name }) else { return }
@@ -81,7 +83,30 @@ extension LogCore {
         counts: .init(user: footer.userCount, rawBytes: footer.rawByteCount, gaps: footer.gapCount), byteCount: footer.fileLength)
       readers.forget(segment.name)
       openIDs.forget(segment.name)
+      soundIndexes.insert(name)
     }
+  }
+
+  /// A header for a sealed segment whose own is damaged: from its footer, its first frame, and the segment before. Nil if it has its own.
+  private func standIn(for segment: ClosedSegment) throws(LogError) -> SegmentHeader? {
+    guard let footer = segment.footer else { return nil }
+    let file = try files.open(directory.segment(segment.name.text), .read)
+    defer { file.close() }
+    let own = try Sealer.header(file, footer)
+    if own.header != nil || own.isNewer { return nil }
+    var header = footer.standIn
+    header.userEnd = min(footer.userEnd, footer.base)
+    header.sessionOffset = SegmentHeader.noSession
+    var reader = FrameReader(file, seed: footer.seed, limit: footer.idPagesPosition)
+    if case .frame(let frame, _) = try reader.next() { header.incarnation = frame.incarnation }
+    let before = lock.withLock { closed.first { $0.end == footer.base } }
+    if let before, let known = before.footer, let place = try? place(for: footer.base - 1) {
+      header.sessionOffset = known.sessionOffset
+      header.session = place.sessions.last?.data ?? place.access.headerSession
+    } else if footer.sessionOffset < footer.base {
+      header.sessionOffset = footer.sessionOffset
+    }
+    return header
   }
 
   private func openNewest(_ analysis: Analysis) throws(LogError) {

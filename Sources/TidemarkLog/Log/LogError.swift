@@ -75,7 +75,8 @@ public struct LogError: Error, Sendable, Equatable {
     public static let offsetOutOfRange = Code("offsetOutOfRange")
     /// The offset lies below the first event that is still kept.
     public static let trimmed = Code("trimmed")
-    /// A sealed segment's index or footer, or the id index, is damaged; it is rebuilt.
+    /// A sealed segment's index, id pages, footer or header, or the merged id index, is damaged. No event is lost by it. The writer that
+    /// meets it makes it again in the background; ``Log/seal()`` looks for it and makes it again at once.
     public static let damagedIndex = Code("damagedIndex")
     /// A bound makes no sense (a range upside down, an option out of its limits).
     public static let invalidArgument = Code("invalidArgument")
@@ -96,8 +97,8 @@ public struct LogError: Error, Sendable, Equatable {
   public internal(set) var offsets: Range<UInt64>?
   /// Which event of an appended batch is meant, counted from 0; nil if it is the batch as a whole, or a single event.
   public internal(set) var batchIndex: Int?
-  public internal(set) var why: String
   /// The reason.
+  public internal(set) var why: String
   /// The system's error number, where one caused this.
   public internal(set) var errno: Int32?
   /// What the caller can do about it.
@@ -127,8 +128,8 @@ extension LogError {
   }
 }
 
-  public var description: String {
 extension LogError: CustomStringConvertible {
+  public var description: String {
     var text = what
     if let file {
       text += " (\(file)"

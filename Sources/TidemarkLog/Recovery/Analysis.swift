@@ -224,13 +224,10 @@ struct Analysis {
 
   /// When a segment was made. Only the header tells, which is not read where the footer is sound.
   private func created(_ candidate: Candidate) throws(LogError) -> Timestamp {
-    if let header = candidate.header { return header.created }
+    guard candidate.header == nil, let footer = candidate.footer else { return candidate.header?.created ?? Timestamp(nanoseconds: 0) }
     let file = try files.open(directory.segment(candidate.name.text), .read)
     defer { file.close() }
-    do throws(LogError) { return try Sealer.header(file).created } catch {
-      guard error.code == .corrupt else { throw error }
-      return Timestamp(nanoseconds: 0)
-    }
+    return try Sealer.header(file, footer).header?.created ?? Timestamp(nanoseconds: 0)
   }
 }
 

@@ -12,12 +12,15 @@ struct Sealer {
   /// Seals the segment `name`, of which everything up to `end` counts. Returns the footer, or the finding if the segment turns out to be
   /// damaged:
   /// then it is left as it is.
-  func seal(_ name: SegmentName, end: Offset, digest: Digest128?) throws(LogError) -> Result {
+  ///
+  /// - Parameter standIn: for a sealed segment, what to put in the place of its header if that is damaged.
+  func seal(_ name: SegmentName, end: Offset, digest: Digest128?, standIn: SegmentHeader? = nil) throws(LogError) -> Result {
     let files = environment.fileSystem
     let path = directory.segment(name.text)
     let source = try files.open(path, .read)
     defer { source.close() }
-    let header = try Self.header(source)
+    let header: SegmentHeader
+    if let standIn { header = standIn } else { header = try Self.header(source) }
     let scan = try SegmentScan(source, header, name: directory.relative(path), pinnedEnd: end)
     if let damage = Self.damage(in: scan, end: end, digest, file: directory.relative(path)) { return .damaged(damage) }
     let sealedName = SegmentName(base: name.base, segmentID: name.segmentID, form: .sealed)
@@ -68,6 +71,17 @@ struct Sealer {
     }
   }
 
+  /// The header of a sealed segment with a sound footer, or why it does not serve. A newer one is left as it is.
+  static func header(_ file: any File, _ footer: Footer) throws(LogError) -> (header: SegmentHeader?, trouble: String?, isNewer: Bool) {
+    do throws(LogError) {
+      let header = try Self.header(file)
+      return footer.matches(header) ? (header, nil, false) : (nil, "header and footer contradict each other", false)
+    } catch {
+      guard error.code == .corrupt || error.code == .unsupportedVersion else { throw error }
+      return (nil, error.why, error.code == .unsupportedVersion)
+    }
+  }
+
   private func write(_ source: any File, _ header: SegmentHeader, _ scan: SegmentScan, to target: any File) throws(LogError) -> Footer {
     let digest = StreamDigest()
     var packer = SegmentPacker(
@@ -93,10 +107,10 @@ struct Sealer {
   static func verify(_ file: any File, _ footer: Footer, expected digest: Digest128) throws(LogError) {
     var check = SealedCheck(file, footer, name: file.path)
     let findings = try check.run()
-    guard findings.isEmpty, footer.digest == digest else {
+    guard findings.isEmpty, check.headerTrouble == nil, footer.digest == digest else {
       throw LogError(
         .io, "a sealed segment reads back differently from what was written", file: file.path, position: findings.first?.position,
-        why: findings.first?.message ?? "the record digest differs", advice: "check the memory and the disk; the open form is still there")
+        why: findings.first?.message ?? check.headerTrouble ?? "the record digest differs", advice: "check the memory and the disk; the open form is still there")
     }
   }
 }
