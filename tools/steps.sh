@@ -76,6 +76,23 @@ simulate() {
   "$(swift build -c release --show-bin-path)/tidemark-simulate" "$@"
 }
 
+# Each seeded bug must be caught, and nothing may be broken without one. In a folder of its own: nothing else contains the bugs.
+seeded_bugs() {
+  local -a place=(-c release --scratch-path .build/seeded-bugs)
+  local code=0
+  export TIDEMARK_SEEDED_BUGS=1
+  swift build "${BUILD[@]}" "${place[@]}" --product tidemark-simulate
+  local simulate
+  simulate=$(swift build "${place[@]}" --show-bin-path)/tidemark-simulate
+  # A gate that can't fail proves nothing: where no state is looked at, nothing is caught.
+  "$simulate" --bugs --states 0 --bug noSync || code=$?
+  if [ $code -ne 1 ]; then
+    printf 'the gate for seeded bugs did not fail, where it had to\n'
+    return 1
+  fi
+  "$simulate" --bugs
+}
+
 # with_tool SCRIPT OPTIONS...: runs a script of tools/ on the release executable.
 with_tool() {
   local script=$1

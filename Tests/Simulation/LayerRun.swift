@@ -5,6 +5,9 @@ import TestSupport
 struct LayerRun: Sendable {
   /// Where to stop.
   struct Bounds: Sendable {
+    /// Pieces from this number on, up to that one.
+    var firstPiece = 0
+    var endPiece: Int?
     var states: Int?
     var seconds: Double?
   }
@@ -15,8 +18,8 @@ struct LayerRun: Sendable {
     var pieces = 0
     var counts: [String: Int] = [:]
     var seconds = 0.0
-    /// The first broken invariant, and the number of the piece that found it.
-    var broken: (number: Int, message: String)?
+    /// The first broken invariant, and the number of the piece that found it. An error that is no violation breaks none by name.
+    var broken: (number: Int, invariant: String?, message: String)?
   }
 
   let layer: any Layer
@@ -38,7 +41,9 @@ struct LayerRun: Sendable {
     var result = Result()
     while result.broken == nil, let number = desk.next() {
       var piece = Piece()
-      do { try layer.run(number, into: &piece) } catch { result.broken = (number, "\(error)") }
+      do { try layer.run(number, into: &piece) } catch {
+        result.broken = (number, (error as? Violation)?.invariant.rawValue, "\(error)")
+      }
       result.pieces += 1
       result.states += piece.states
       result.counts.merge(piece.counts, uniquingKeysWith: +)
@@ -50,15 +55,16 @@ struct LayerRun: Sendable {
   /// Hands pieces out to the threads, until there are no more to do.
   private final class Desk: Sendable {
     private let bounds: Bounds
-    private let count: Int?
+    private let count: Int
     private let start = ContinuousClock().now
-    private let number = Atomic<Int>(0)
+    private let number: Atomic<Int>
     private let states = Atomic<Int>(0)
     private let isBroken = Atomic<Bool>(false)
 
     init(_ bounds: Bounds, count: Int?) {
       self.bounds = bounds
-      self.count = count
+      self.count = min(count ?? .max, bounds.endPiece ?? .max)
+      number = Atomic(bounds.firstPiece)
     }
 
     var seconds: Double {
@@ -71,7 +77,7 @@ struct LayerRun: Sendable {
       if let most = bounds.states, states.load(ordering: .relaxed) >= most { return nil }
       if let most = bounds.seconds, seconds >= most { return nil }
       let number = number.wrappingAdd(1, ordering: .relaxed).oldValue
-      return count.map { number < $0 } ?? true ? number : nil
+      return number < count ? number : nil
     }
 
     func finish(_ piece: Piece, isBroken: Bool) {

@@ -15,8 +15,9 @@ struct Settings: Sendable {
       --workers N      threads; default: one for each processor
       --ci             the sizes that every change is tested with
       --images FOLDER  only write what cuts leave of N workloads (--states, default 200), as plain files for other readers
-      --bugs           check that each seeded bug is caught (needs a build with TIDEMARK_SEEDED_BUGS=1)
-      --bug NAME       run with this seeded bug
+      --bugs           check that each seeded bug is caught within its bound (or within --states N), and that without a bug nothing
+                       is broken in the same states (needs a build with TIDEMARK_SEEDED_BUGS=1)
+      --bug NAME       run with this seeded bug; with --bugs: check only this one
       --help           this text
 
     examples:

@@ -23,13 +23,13 @@ struct Simulation {
     exit(2)
   }
 
-  /// All layers, with the number of states that `--ci` gives each.
+  /// All layers, with the number of states that `--ci` gives each. Seeded bugs must be caught by what `--ci` looks at.
   private func layers() throws -> [(layer: any Layer, states: Int)] {
     try [
       (CutLayer(seed: settings.seed), 300_000),
       (ExhaustiveLayer(length: settings.length), .max),
       (FaultLayer(seed: settings.seed), 400_000),
-      (FlipLayer(seed: settings.seed, isThorough: !settings.isCI), .max),
+      (FlipLayer(seed: settings.seed, isThorough: !settings.isCI && !settings.checksBugs), .max),
     ]
   }
 
@@ -42,8 +42,10 @@ struct Simulation {
       throw Settings.Problem(text: "this build has no seeded bugs; build it with TIDEMARK_SEEDED_BUGS=1")
     }
     if settings.checksBugs {
+      if let bug = settings.bug, !SeededBugGate.isKnown(bug) { throw Settings.Problem(text: "there is no bug \(bug)") }
       let named = Dictionary(uniqueKeysWithValues: layers.map { (type(of: $0.layer).name, $0.layer) })
-      return await SeededBugGate(workers: workers, layers: named).run()
+      let gate = SeededBugGate(layers: named, workers: workers, seed: settings.seed, only: settings.bug, states: settings.states)
+      return await gate.run()
     }
     if let bug = settings.bug, !SeededBugGate.activate(bug) { throw Settings.Problem(text: "there is no bug \(bug)") }
     return try await run(layers)
@@ -78,7 +80,7 @@ struct Simulation {
     return told.broken == nil
   }
 
-  private func report(_ run: LayerRun, _ broken: (number: Int, message: String)) {
+  private func report(_ run: LayerRun, _ broken: (number: Int, invariant: String?, message: String)) {
     let name = type(of: run.layer).name
     say("violation: \(broken.message)")
     let told = run.tell(broken.number)

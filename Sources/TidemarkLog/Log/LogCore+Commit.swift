@@ -28,7 +28,7 @@ extension LogCore {
       case .later(let ticket):
         ticket.hasWaiters = true
         lock.unlock()
-        if options.durability == .buffered { try write() } else { ticket.wait() }
+        if keepsInMemory { try write() } else { ticket.wait() }
       case .gathered(let admitted):
         switch turn.didGather(canCommit: true) {
         case .commit:
@@ -62,7 +62,7 @@ extension LogCore {
       case .suspended: break
       case .buffered(let answers): return answers
       case .later(let ticket):
-        if options.durability == .buffered { try write() } else { await wait(for: ticket) }
+        if keepsInMemory { try write() } else { await wait(for: ticket) }
       case .gathered(let admitted):
         await wait(for: admitted.ticket)
         return admitted.answers(base: try admitted.ticket.base())
@@ -226,9 +226,9 @@ extension LogCore {
     passOn(after: ticket)
   }
 
-  /// Wakes and waits for those who were just acknowledged, who are likely to come back: a frame that waits for them carries more events for the same
-  /// sync. On few cores they come one after the other, so waiting goes on while somebody comes within 50 microseconds, and ends in any case
-  /// after ten times that. The turn is taken; the lock is held before and after, not in between.
+  /// Wakes and waits for those who were just acknowledged, who are likely to come back: a frame that waits for them carries more events
+  /// for the same sync. On few cores they come one after the other, so waiting goes on while somebody comes within 50 microseconds, and
+  /// ends in any case after ten times that. The turn is taken; the lock is held before and after, not in between.
   private func gatherMore(until expected: Int, after ticket: CommitTicket?) {
     guard expected > 1 else { return }
     arrivals.set(UInt32(truncatingIfNeeded: gathering.callers))

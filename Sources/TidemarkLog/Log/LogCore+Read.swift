@@ -200,9 +200,12 @@ extension LogCore {
     throw LogError(.corrupt, "a record is malformed", file: file, offsets: offset..<(offset + 1), advice: "run verify")
   }
 
+  /// Whether what was acknowledged may be in memory alone.
+  var keepsInMemory: Bool { options.durability == .buffered || options.durability == .written && seeded(.acknowledgedBeforeWrite) }
+
   /// In a `.buffered` log, what this process has appended is written before this process reads.
   func flushForReading() throws(LogError) {
-    guard isWriter, options.durability == .buffered else { return }
+    guard isWriter, keepsInMemory else { return }
     let hasUnwritten = lock.withLock { !unwritten.isEmpty }
     if hasUnwritten { try write() }
   }

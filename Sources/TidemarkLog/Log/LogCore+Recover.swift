@@ -130,6 +130,7 @@ extension LogCore {
     let isFresh = scan.frameCount == 0 && scan.tail == nil && scan.findings.isEmpty
     let isTrusted = scan.tail == nil ? seeded(.foundFramesTrusted) && scan.findings.isEmpty : seeded(.tornTailNotCut)
     if (scan.isClean || isFresh || isTrusted) && !newest.lacksHeader && analysis.end == scan.summary.end {
+      if seeded(.tornTailNotCut) { try preserve(Remains(name: newest.name, header: newest.header, scan: scan, end: analysis.end)) }
       // One who rolled and died at once may have left a name that is not durable yet.
       if isFresh && !seeded(.foundNameTrusted) { try files.syncDirectory(directory.segments) }
       let file = try files.open(directory.segment(newest.name.text), .write)

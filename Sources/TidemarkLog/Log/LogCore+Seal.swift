@@ -71,7 +71,7 @@ extension LogCore {
       guard next.name.form == .open else { return true }
       let sealed = lock.withLock { closed.first { $0.name.segmentID == next.name.segmentID } }
       if sealed?.name.form == .sealed {
-        try files.remove(directory.segment(next.name.text))
+        if !seeded(.openFormRemovedFirst) { try files.remove(directory.segment(next.name.text)) }
         try files.syncDirectory(directory.segments)
       }
       return true

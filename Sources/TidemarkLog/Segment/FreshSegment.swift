@@ -25,7 +25,7 @@ struct FreshSegment {
   ) throws(LogError) -> ActiveSegment {
     let name = SegmentName(base: header.base, segmentID: header.segmentID, form: .open).text
     let path = directory.segment(name)
-    let unfinished = path + LogDirectory.unfinished
+    let unfinished = seeded(.namedBeforeWhole) ? path : path + LogDirectory.unfinished
     let files = environment.fileSystem
     var renamed = false
     do throws(LogError) {
@@ -34,11 +34,11 @@ struct FreshSegment {
       let written = try write(header, source, to: file, name: name, lost)
       let zeroedEnd = try ActiveSegment.writeZeros(
         file, from: written.position, ahead: options.zerosAheadByteCount, limit: options.segmentByteCount)
-      if !seeded(.headerNotSynced) { try file.sync() }
+      if !seeded(.headerNotSynced) || header.predecessor == .none { try file.sync() }
       willName()
       try files.rename(unfinished, to: path)
       renamed = true
-      if !seeded(.directoryNotSynced) { try files.syncDirectory(directory.segments) }
+      if !seeded(.directoryNotSynced) || header.predecessor == .none { try files.syncDirectory(directory.segments) }
       return ActiveSegment(
         header: header, file: try files.open(path, .write), summary: written.summary, checkpoints: written.checkpoints,
         position: written.position,

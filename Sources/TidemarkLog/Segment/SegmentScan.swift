@@ -129,7 +129,7 @@ struct SegmentScan {
     }
     guard let pinnedEnd else {
       recordedDurable = durable
-      if durable <= lost {
+      if durable <= lost || seeded(.damageTakenForTail) {
         reader.seek(to: at)
         var end = nonZero
         if end == nil { end = try reader.endOfNonZero() }

@@ -7,14 +7,18 @@ package enum SeededBug: String, CaseIterable, Sendable {
   case noSync
   /// Appends of a `.written` log are acknowledged before they are written.
   case acknowledgedBeforeWrite
-  /// A new segment is used before its header is synced.
+  /// A segment that follows another is used before its header is synced.
   case headerNotSynced
-  /// A new segment is used before its name is durable.
+  /// A segment that follows another is used before its name is durable.
   case directoryNotSynced
   /// The old segment is not synced before its successor pins its end.
   case oldNotSyncedBeforeRoll
+  /// A new segment has its name from the start, not only once it is whole.
+  case namedBeforeWhole
   /// Frames are believed without their checksum.
   case noChecksum
+  /// The checksum of a frame does not cover its padding.
+  case paddingNotCovered
   /// After a failed sync, another one that succeeds is believed.
   case failedSyncRetried
   /// What recovery keeps is served where it lies, not written out again.
@@ -25,6 +29,8 @@ package enum SeededBug: String, CaseIterable, Sendable {
   case tornTailNotCut
   /// Records do not say that their batch goes on.
   case batchFlagIgnored
+  /// Damage to what is recorded as durable is cut away as a torn tail.
+  case damageTakenForTail
   /// A closed segment may be shorter than its successor says.
   case pinNotChecked
   /// Trimmed segments are removed before the record that lets them go is durable.

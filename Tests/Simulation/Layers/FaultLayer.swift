@@ -11,7 +11,7 @@ struct FaultLayer: Layer {
 
   func run(_ number: Int, into piece: inout Piece) throws {
     let seed = splitMix(seed &+ UInt64(number) &* splitMixStep)
-    let scene = try FaultScene(seed: seed)
+    let scene = try FaultScene(seed: seed, reopens: number % 8 == 3)
     for (call, kind) in scene.calls.enumerated() {
       var random = SeededRandom(seed: seed &+ UInt64(call))
       for fault in ScriptedFault.all(at: call, of: kind, using: &random) {
@@ -33,7 +33,8 @@ struct FaultScene {
   let calls: [Calls]
   let seed: UInt64
 
-  init(seed: UInt64) throws {
+  /// `reopens`: the operations are those of ``reopenings(_:)``.
+  init(seed: UInt64, reopens: Bool) throws {
     var random = SeededRandom(seed: seed)
     let levels: [Durability] = [.synced, .synced, .written, .buffered]
     options = Driver.options(levels[random.number(below: 4)])
@@ -56,7 +57,7 @@ struct FaultScene {
     if crash == .powerCut { image.powerCut(.seeded(random.next(), garbage: .inFreshSectors)) }
     self.image = image
     history = before.history
-    operations = Self.operations(mix, &random)
+    operations = reopens ? Self.reopenings(&random) : Self.operations(mix, &random)
     // Once without a fault.
     let driver = Driver(SimulatedDisk(image), history, options, seed: self.seed)
     driver.disk.trace = []
@@ -66,6 +67,12 @@ struct FaultScene {
       if let error = try driver.perform(operation) { throw Violation(.operation, "\(operation) failed though nothing was wrong: \(error)") }
     }
     calls = driver.disk.trace?.map(\.kind) ?? []
+  }
+
+  /// Opening and closing so often that some close frame shares no sector with what follows it, and so is not written along with that.
+  private static func reopenings(_ random: inout SeededRandom) -> [Operation] {
+    func append() -> Operation { .append(byteCount: random.number(in: 0...400)) }
+    return [append()] + [Operation](repeating: .reopen, count: 10) + [append()]
   }
 
   /// Some of everything; or opening and closing again and again, with appends in between.

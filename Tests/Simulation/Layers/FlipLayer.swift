@@ -24,7 +24,7 @@ struct FlipLayer: Layer {
   init(seed: UInt64, isThorough: Bool) throws {
     self.seed = seed
     self.isThorough = isThorough
-    specimens = try Specimen.Kind.allCases.map { try Specimen($0, seed: splitMix(seed &+ UInt64($0.rawValue))) }
+    let specimens = try Specimen.Kind.allCases.map { try Specimen($0, seed: splitMix(seed &+ UInt64($0.rawValue))) }
     var pieces: [Work] = []
     for (index, specimen) in specimens.enumerated() {
       for (subjectIndex, subject) in specimen.subjects.enumerated() where Self.isOfInterest(subject, specimen) {
@@ -36,12 +36,22 @@ struct FlipLayer: Layer {
     // So that a short run sees something of every file.
     var random = SeededRandom(seed: seed)
     pieces.shuffle(using: &random)
-    self.pieces = specimens.indices.map { .segments(specimen: $0) } + pieces
+    // First what only its own frames vouch for: nothing pins the newest segment, and no footer has its digest.
+    let split = pieces.partition { !Self.isInNewestFrames($0, specimens) }
+    self.specimens = specimens
+    self.pieces = specimens.indices.map { .segments(specimen: $0) } + pieces[..<split] + pieces[split...]
   }
 
   /// Each kind of file once: the specimens have several of some.
   private static func isOfInterest(_ subject: Specimen.Subject, _ specimen: Specimen) -> Bool {
     specimen.kind == .closed || subject.isIndex || subject.isNewest
+  }
+
+  private static func isInNewestFrames(_ work: Work, _ specimens: [Specimen]) -> Bool {
+    guard case .block(let specimen, let index, let start) = work else { return false }
+    let subject = specimens[specimen].subjects[index]
+    guard subject.isNewest, let first = subject.frames.first, let last = subject.frames.last else { return false }
+    return start >= first.position && start <= last.position
   }
 
   var count: Int? { pieces.count }

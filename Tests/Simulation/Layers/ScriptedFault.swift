@@ -68,7 +68,8 @@ struct ScriptedFault {
       let reached = [0, .max, random.next()]
       faults += [
         ScriptedFault(.failedSync(.keepsPages, reaching: reached[random.number(below: 3)]), at: call, errno: eio),
-        ScriptedFault(.failedSync(.marksPagesClean, reaching: reached[random.number(below: 3)]), at: call, errno: eio),
+        ScriptedFault(.failedSync(.marksPagesClean, reaching: 0), at: call, errno: eio),
+        ScriptedFault(.failedSync(.marksPagesClean, reaching: reached[random.number(in: 1...2)]), at: call, errno: eio),
         ScriptedFault(.failedSync(.dropsPages, reaching: reached[random.number(below: 3)]), at: call, .unsyncedPages, errno: eio),
         ScriptedFault(errno: eio, at: call, count: random.number(in: 2...6), only: [.sync, .write]),
         ScriptedFault(.lyingSync, at: call, .anything),
