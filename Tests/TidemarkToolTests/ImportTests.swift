@@ -198,7 +198,8 @@ struct ImportTests {
     #expect(data.errors.contains("line 2"), "\(data.errors)")
     #expect(try content() == ["{}", "1"])
     let batch = try space.run("append", "log", "--batch", "9", input: "2\n\"\(String(repeating: "x", count: 1 << 20))\"\n3\n")
-    #expect(batch.code == 2 && batch.errors.contains("line 2): ") && batch.errors.contains("before line 1 is in the log"), "\(batch.errors)")
+    #expect(
+      batch.code == 2 && batch.errors.contains("line 2): ") && batch.errors.contains("before line 1 is in the log"), "\(batch.errors)")
     let lines = String(repeating: "\"\(String(repeating: "x", count: 1_000_000))\"\n", count: 9)
     let whole = try space.run("append", "log", "--batch", "9", input: lines)
     #expect(whole.code == 2 && whole.errors.contains("lines 1 to 9): ") && whole.errors.contains("; name a smaller --batch"))

@@ -156,7 +156,8 @@ extension LogCore {
       let page = openLivePage()
       lock.withLock {
         report.isDegraded = true
-        published = options.durability == .synced ? min(max(analysis.recordedDurable, page?.published ?? 0), scan.summary.end) : scan.summary.end
+        published =
+          options.durability == .synced ? min(max(analysis.recordedDurable, page?.published ?? 0), scan.summary.end) : scan.summary.end
         durable = min(max(analysis.recordedDurable, page?.durable ?? 0), scan.summary.end)
         userEnd = scan.summary.userEnd
         self.newest = NewestSegment(

@@ -44,7 +44,9 @@ extension LogCore {
 
   /// Looks at header, index and id pages of the sealed segments in which this process has not done so yet, and notes what is damaged.
   func checkIndexes() throws(LogError) {
-    let unknown = lock.withLock { closed.filter { $0.damage == nil && !soundIndexes.contains($0.name) && !damagedIndexes.contains($0.name) } }
+    let unknown = lock.withLock {
+      closed.filter { $0.damage == nil && !soundIndexes.contains($0.name) && !damagedIndexes.contains($0.name) }
+    }
     for segment in unknown {
       guard let footer = segment.footer else { continue }
       let file = try files.open(directory.segment(segment.name.text), .read)

@@ -41,7 +41,8 @@ struct Salvage {
     }
     guard try files.list(path).isEmpty else {
       throw LogError(
-        .alreadyExists, "the directory is in use already", file: path, why: "it holds a log, or something else", advice: "choose another place")
+        .alreadyExists, "the directory is in use already", file: path, why: "it holds a log, or something else",
+        advice: "choose another place")
     }
   }
 

@@ -110,7 +110,8 @@ struct Sealer {
     guard findings.isEmpty, check.headerTrouble == nil, footer.digest == digest else {
       throw LogError(
         .io, "a sealed segment reads back differently from what was written", file: file.path, position: findings.first?.position,
-        why: findings.first?.message ?? check.headerTrouble ?? "the record digest differs", advice: "check the memory and the disk; the open form is still there")
+        why: findings.first?.message ?? check.headerTrouble ?? "the record digest differs",
+        advice: "check the memory and the disk; the open form is still there")
     }
   }
 }

@@ -7,7 +7,7 @@ enum SalvageCommand {
     options: [.json],
     notes: [
       "The damaged log is left as it is. Ends with exit code 1 if something could not be read; what is missing is listed.",
-      "Until the new log is whole it has a name beside OUT, OUT.unfinished- and a number; what an interrupted run leaves there may be removed.",
+      "Until the new log is whole it is called OUT.unfinished- and a number; what an interrupted run leaves there may be removed.",
     ],
     examples: [.init("tidemark salvage captures rescued", "save what is there")])
 
