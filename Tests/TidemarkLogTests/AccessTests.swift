@@ -179,10 +179,30 @@ import TidemarkLog
       #expect(refused?.code == .directoryMoved && refused?.file?.hasPrefix(real.path) == true)
       #expect(refused?.why.isEmpty == false && refused?.advice.isEmpty == false)
     }
-    if level == .buffered {
-      try real.log.append(event("c"))
-      #expect(code { try real.log.close() } == .directoryMoved)
+    #expect(code { try real.log.close() } == .directoryMoved)
+  }
+
+  /// The level promises no sync, but one in the background notices.
+  @Test(.timeLimit(.minutes(1)), arguments: [Durability.written, .buffered])
+  func `a log that is deleted is noticed by the sync in the background`(_ level: Durability) async throws {
+    let real = try RealLog {
+      $0.durability = level
+      $0.syncIntervalMilliseconds = 5
     }
+    try await real.log.append(event("a"))
+    try FileManager.default.removeItem(atPath: real.path)
+    #expect(await eventually { code { try real.log.append(event("b")) } == .directoryMoved })
+  }
+
+  @Test func `where only the newest segment was deleted, new events go on in another one`() throws {
+    let fixture = try Fixture()
+    try fixture.log.append(event("a"))
+    try fixture.disk.image.delete(fixture.segmentFiles[0])
+    #expect(code { try fixture.log.append(event("b")) } == .directoryMoved)
+    #expect(try fixture.log.append(event("c")).offset == 2)
+    try fixture.cutPower()
+    #expect(try fixture.texts(Query(onDamage: .skip)) == ["c"])
+    #expect(fixture.log.recoveryReport.findings.map(\.kind) == [.missingOldest])
   }
 
   @Test func `the page that processes share keeps what is in it`() throws {

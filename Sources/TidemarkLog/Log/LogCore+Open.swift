@@ -174,13 +174,14 @@ extension LogCore {
     }
   }
 
-  private func startLivePage() throws(LogError) {
+  func startLivePage() throws(LogError) {
     guard let bootID = environment.clock.bootID else { return }
     let page: SharedPage?
     do throws(LogError) { page = try files.sharedPage(directory.live, writable: true) } catch {
-      // It is only a hint: without space for it, readers go by what is recorded on the disk.
+      // It is only a hint: without space for it, readers go by what is recorded on the disk. That of the writer before stays as long as
+      // what it tells is not recorded.
       guard error.code == .diskFull else { throw error }
-      try? files.remove(directory.live)
+      if remains == nil { try? files.remove(directory.live) }
       return
     }
     guard let page else { return }

@@ -4,7 +4,10 @@ extension LogCore {
   /// Takes up an unfinished recovery, goes on in a new segment after a failure, and rolls when the segment is full. An error means that
   /// nothing of the frame was written.
   func readySegment(for length: Int) throws(LogError) -> ActiveSegment {
-    if let remains { try writeOutAgain(remains) }
+    if let remains {
+      try writeOutAgain(remains)
+      if live == nil { try? startLivePage() }
+    }
     if let header = missingNewest {
       let segment = try fresh().make(header)
       missingNewest = nil

@@ -44,6 +44,8 @@ extension LogCore {
 
   /// Looks at header, index and id pages of the sealed segments in which this process has not done so yet, and notes what is damaged.
   func checkIndexes() throws(LogError) {
+    maintenance.lock()
+    defer { maintenance.unlock() }
     let unknown = lock.withLock {
       closed.filter { $0.damage == nil && !soundIndexes.contains($0.name) && !damagedIndexes.contains($0.name) }
     }
