@@ -152,6 +152,67 @@ import TidemarkLog
     #expect(refused?.why.isEmpty == false && refused?.advice.isEmpty == false)
   }
 
+  @Test func `closing a log that was moved leaves the live page of another one in its place alone`() throws {
+    let real = try RealLog()
+    try real.log.append(event("a"))
+    let manager = FileManager.default
+    try manager.moveItem(atPath: real.path, toPath: real.path + "-moved")
+    try Log.create(at: real.path, options: real.options)
+    let other = try Log.open(at: real.path, options: real.options)
+    try other.append(event("b"))
+    #expect(manager.fileExists(atPath: real.path + "/live"))
+    try real.log.close()
+    #expect(manager.fileExists(atPath: real.path + "/live"))
+    #expect(try Fixture.texts(real.reader()) == ["b"])
+    try other.close()
+    let moved = try Log.openForReading(at: real.path + "-moved", options: real.options)
+    #expect(try Fixture.texts(moved) == ["a"] && moved.recoveryReport.wasClean)
+  }
+
+  @Test(arguments: Durability.allCases)
+  func `a log that is deleted while it is open acknowledges nothing more as synced`(_ level: Durability) throws {
+    let real = try RealLog { $0.durability = level }
+    try real.log.append(event("a"), durability: .synced)
+    try FileManager.default.removeItem(atPath: real.path)
+    for _ in 0..<2 {
+      let refused = error { try real.log.append(event("b"), durability: .synced) }
+      #expect(refused?.code == .directoryMoved && refused?.file?.hasPrefix(real.path) == true)
+      #expect(refused?.why.isEmpty == false && refused?.advice.isEmpty == false)
+    }
+    #expect(code { try real.log.close() } == .directoryMoved)
+  }
+
+  /// The level promises no sync, but one in the background notices.
+  @Test(.timeLimit(.minutes(1)), arguments: [Durability.written, .buffered])
+  func `a log that is deleted is noticed by the sync in the background`(_ level: Durability) async throws {
+    let real = try RealLog {
+      $0.durability = level
+      $0.syncIntervalMilliseconds = 5
+    }
+    try await real.log.append(event("a"))
+    try FileManager.default.removeItem(atPath: real.path)
+    #expect(await eventually { code { try real.log.append(event("b")) } == .directoryMoved })
+  }
+
+  @Test func `where only the newest segment was deleted, new events go on in another one`() throws {
+    let fixture = try Fixture()
+    try fixture.log.append(event("a"))
+    try fixture.disk.image.delete(fixture.segmentFiles[0])
+    #expect(code { try fixture.log.append(event("b")) } == .directoryMoved)
+    #expect(try fixture.log.append(event("c")).offset == 2)
+    try fixture.cutPower()
+    #expect(try fixture.texts(Query(onDamage: .skip)) == ["c"])
+    #expect(fixture.log.recoveryReport.findings.map(\.kind) == [.missingOldest])
+  }
+
+  @Test func `the page that processes share keeps what is in it`() throws {
+    let folder = try TemporaryFolder()
+    let files = POSIXFileSystem()
+    let page = try #require(try files.sharedPage(folder.path + "/page", writable: true))
+    page.store64(7, at: 40)
+    #expect(try files.sharedPage(folder.path + "/page", writable: true)?.load64(40) == 7)
+  }
+
   /// Moved away, replaced by another directory, and put back; noticed before a file is made in its place.
   @Test func `a directory that is replaced while the log is open is left alone`() throws {
     let real = try RealLog()

@@ -42,6 +42,26 @@ import TidemarkLog
     #expect(Set(try Fixture.texts(reader)).count == offsets.count)
   }
 
+  @Test(.timeLimit(.minutes(1)), arguments: [Durability.synced, .written, .buffered])
+  func `async callers commit themselves where there is no thread to be had`(_ level: Durability) async throws {
+    let disk = SimulatedDisk()
+    var environment = Environment.simulated(disk, seed: 1)
+    environment.startThread = { (_, _, _) throws(LogError) in throw LogError(.io, "no thread") }
+    var options = LogOptions()
+    options.durability = level
+    options.zerosAheadByteCount = 2048
+    try Log.create(at: "/log", options: options, environment: environment)
+    let log = try Log.open(at: "/log", options: options, environment: environment)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for worker in 0..<4 {
+        group.addTask { for number in 0..<20 { try await log.append(event("\(worker)-\(number)" + String(repeating: "x", count: 4000))) } }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try Fixture.texts(log).count == 80)
+    try log.close()
+  }
+
   @Test func `callers who offer one id at the same moment get one event`() async throws {
     let folder = try TemporaryFolder()
     try Log.create(at: folder.path + "/log")

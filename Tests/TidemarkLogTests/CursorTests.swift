@@ -53,6 +53,60 @@ import TidemarkLog
     #expect(try open.nextText() == "a" && open.nextText() == nil)
   }
 
+  /// Deleted whole, or with offsets above its end that something else knows to be durable.
+  @Test(arguments: [0, 40, 200] as [UInt64])
+  func `at the end of a log that was longer it says so, once`(_ floor: UInt64) async throws {
+    let fixture = try sample()
+    try fixture.log.seal()
+    try await fixture.log.append(event("last"))
+    try fixture.log.close()
+    let open = try #require(fixture.segmentFiles.last)
+    if floor < 200 { try fixture.disk.image.delete(open) }
+    fixture.options.durableFloor = floor
+    let reader = try fixture.reader()
+    let range = try #require(reader.recoveryReport.findings.last { $0.kind == .missingNewest }?.offsets)
+    #expect(floor < range.lowerBound ? range.isEmpty : range.upperBound == floor)
+    var cursor = try reader.read()
+    var count = 0
+    let told = error { while try cursor.nextText() != nil { count += 1 } }
+    #expect(told?.code == .corrupt && told?.offsets == range && count > 100)
+    #expect(told?.why.isEmpty == false && told?.advice.isEmpty == false)
+    #expect(try cursor.nextText() == nil)
+    cursor = try reader.read(Query(onDamage: .skip))
+    while try cursor.nextText() != nil {}
+    #expect(cursor.gaps.map(\.kind) == [.missingNewest] && cursor.gaps.last?.offsets == range)
+    // Whoever asks for less gets all of it; whoever follows waits for what comes next.
+    cursor = try reader.read(Query(offsets: 0..<reader.size))
+    var bounded = 0
+    while try cursor.nextText() != nil { bounded += 1 }
+    #expect(bounded == count)
+    var tail = reader.tail(from: 0).makeAsyncIterator()
+    for _ in 0..<count { _ = try await tail.next() }
+    guard range.isEmpty else { return }
+    let log = try Log.open(at: "/log", options: fixture.options, environment: fixture.environment)
+    try await log.append(event("new"))
+    #expect(try await tail.next().map { String(decoding: $0.data, as: UTF8.self) } == "new")
+    #expect(try Fixture.texts(reader).count == count + 1)
+  }
+
+  @Test func `gaps are of the kind of the damage`() throws {
+    let fixture = try sample()
+    try fixture.log.seal()
+    try fixture.reopen { $0.durableFloor = fixture.log.size + 5 }
+    try fixture.log.append(event("z"))
+    try fixture.log.close()
+    let sealed = fixture.segmentFiles.filter { $0.hasSuffix(".sealed") }
+    try fixture.disk.image.delete(sealed[0])
+    try fixture.disk.image.flipBit(4200 * 8, of: sealed[1])
+    try fixture.disk.image.delete(sealed[3])
+    for log in [try fixture.reader(), try Log.open(at: "/log", options: fixture.options, environment: fixture.environment)] {
+      var cursor = try log.read(Query(onDamage: .skip))
+      while try cursor.nextText() != nil {}
+      #expect(cursor.gaps.map(\.kind) == [.missingOldest, .damagedFrame, .missingSegment, .gap])
+      #expect(cursor.gaps.allSatisfy { $0.offsets?.isEmpty == false })
+    }
+  }
+
   @Test func `nothing gives nothing`() throws {
     let fixture = try Fixture()
     var cursor = try fixture.log.read()

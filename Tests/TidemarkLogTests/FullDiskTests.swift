@@ -150,6 +150,32 @@ import TidemarkLog
     #expect(try fixture.texts() == (0..<20).map { "\($0)" } + ["z"])
   }
 
+  /// I10: what one reader has seen, the next one sees.
+  @Test func `opening without space after a kill shows no reader less than before`() throws {
+    let fixture = try Fixture()
+    for number in 0..<20 { try fixture.log.append(event("\(number)")) }
+    let shown = try Fixture.texts(fixture.reader())
+    #expect(shown.count == 20)
+    fixture.disk.capacity = fixture.disk.image.usedByteCount
+    for isClosed in [false, true, false] {
+      if isClosed { try fixture.log.close() }
+      fixture.disk.processKill()
+      #expect(try Fixture.texts(fixture.reader()) == shown)
+      try fixture.kill()
+      #expect(fixture.log.recoveryReport.isDegraded)
+      #expect(try fixture.texts() == shown)
+      let reader = try fixture.reader()
+      #expect(try Fixture.texts(reader) == shown && reader.durable == 21)
+    }
+    let reader = try fixture.reader()
+    fixture.disk.capacity = nil
+    try fixture.log.append(event("more"))
+    try reader.refresh()
+    #expect(try Fixture.texts(reader) == shown + ["more"])
+    try fixture.cutPower()
+    #expect(try fixture.texts() == shown + ["more"])
+  }
+
   /// A torn tail, or with a floor that the host knows, damage.
   @Test(arguments: [0, 9] as [UInt64])
   func `what recovery rejects is kept aside, also when there is space only later`(_ floor: UInt64) throws {

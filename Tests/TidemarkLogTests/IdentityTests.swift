@@ -146,6 +146,25 @@ import TidemarkLog
     #expect(log.recoveryReport.findings.isEmpty)
   }
 
+  /// The segments do not tell the digest.
+  @Test func `a log of another digest that has lost its identity opens with that digest`() throws {
+    let digest = ContentDigest.sha256 { [UInt8](repeating: $0.reduce(0, &+), count: 32) }
+    let fixture = try Fixture { $0.contentDigest = digest }
+    try fixture.log.append(event("a", id: id(1)))
+    try fixture.log.close()
+    try fixture.disk.image.delete(path)
+    #expect(try fixture.reader().identity.contentDigestKind == 0)
+    // A tool without it opens the log first, and pretends nothing.
+    try fixture.reopen { $0.contentDigest = .xxh3 }
+    #expect(fixture.log.identity.contentDigestKind == 0)
+    try fixture.reopen { $0.contentDigest = digest }
+    #expect(fixture.log.identity.contentDigestKind == 2)
+    let refused = error { try fixture.log.append(event("b", id: id(1))) }
+    #expect(refused?.code == .conflict && refused?.why.split(whereSeparator: { !$0.isHexDigit }).filter { $0.count == 64 }.count == 2)
+    try fixture.reopen { $0.contentDigest = .xxh3 }
+    #expect(fixture.log.identity.contentDigestKind == 2 && fixture.log.recoveryReport.findings.isEmpty)
+  }
+
   @Test func `a log is what it was made as, whatever options it is opened with`() throws {
     let fixture = try Fixture()
     let made = fixture.log.identity

@@ -69,6 +69,32 @@ import TidemarkLog
     #expect(fixture.log.size == 2)
   }
 
+  @Test func `which event of a batch is meant is told`() async throws {
+    let fixture = try Fixture()
+    try await fixture.log.append(event("a", id: id(1)))
+    let batches: [([NewEvent], LogError.Code)] = [
+      ([event("x"), event("y"), event("b", id: id(1))], .conflict),
+      ([event("x"), event("b", id: id(2)), event("c", id: id(2))], .conflict),
+      ([event("x"), event("y"), NewEvent(type: "")], .invalidEvent),
+      ([event("x"), event("y"), NewEvent(type: String(repeating: "t", count: 256))], .stringTooLong),
+      ([event("x"), event("y"), NewEvent(type: "t", data: [UInt8](repeating: 0, count: 2 << 20))], .tooLarge),
+    ]
+    for (batch, code) in batches {
+      let refused = appendError(fixture.log, batch)
+      #expect(refused?.code == code && refused?.batchIndex == 2 && refused?.description.contains("number 2 of the batch") == true)
+      do {
+        try await fixture.log.append(batch)
+        Issue.record("the batch was taken")
+      } catch let error as LogError { #expect(error == refused) }
+      // A single event needs no number, and neither does what is wrong with the batch as a whole.
+      #expect(code == .conflict || appendError(fixture.log, [batch[2]])?.batchIndex == nil)
+    }
+    #expect(appendError(fixture.log, [])?.batchIndex == nil)
+    #expect(try fixture.texts() == ["a"])
+  }
+
+  private func appendError(_ log: Log, _ batch: [NewEvent]) -> LogError? { error { try log.append(batch) } }
+
   @Test func `clocks, session and place are no part of the content`() throws {
     let fixture = try Fixture()
     let appended = try fixture.log.append(event("a", id: id(1)))

@@ -142,6 +142,46 @@ import TidemarkLog
     #expect(fixture.disk.image.files(under: "/new").isEmpty)
   }
 
+  /// Whatever has the new name is the whole of it.
+  @Test func `a crash at any call leaves no new log, or all of it`() throws {
+    let fixture = try sample()
+    let image = fixture.disk.image
+    let before = try records(fixture.reader())
+    var call = 0
+    while true {
+      let disk = SimulatedDisk(image)
+      let environment = Environment.simulated(disk, seed: 5)
+      disk.plan = FaultPlan(.cut(), at: call)
+      let isDone = (try? Log.salvage(from: "/log", to: "/new", environment: environment)) != nil
+      disk.powerCycle(.seeded(UInt64(call)))
+      if try disk.status("/new") != nil {
+        let log = try Log.openForReading(at: "/new", options: fixture.options, environment: environment)
+        #expect(try records(log) == before && log.recoveryReport.findings.isEmpty, "call \(call)")
+      } else {
+        #expect(!isDone, "call \(call)")
+        _ = try Log.salvage(from: "/log", to: "/new", environment: environment)
+        #expect(try Log.verify(at: "/new", options: fixture.options, environment: environment).findings.isEmpty)
+      }
+      if isDone { break }
+      call += call < 20 ? 1 : 7
+    }
+    #expect(call > 50)
+  }
+
+  @Test func `a place that is in use is refused, an empty directory is taken`() throws {
+    let real = try RealLog()
+    try real.log.append(event("a"))
+    try real.log.close()
+    let place = real.path + "-new"
+    try FileManager.default.createDirectory(atPath: place + "/mine", withIntermediateDirectories: true)
+    #expect(code { _ = try Log.salvage(from: real.path, to: place) } == .alreadyExists)
+    try FileManager.default.removeItem(atPath: place + "/mine")
+    #expect(try Log.salvage(from: real.path, to: place + "/").eventCount == 1)
+    #expect(try Log.verify(at: place, options: real.options).findings.isEmpty)
+    let names = try FileManager.default.contentsOfDirectory(atPath: String(real.path.dropLast(4)))
+    #expect(names.sorted() == ["log", "log-new"])
+  }
+
   @Test func `it can be watched and stopped`() throws {
     let real = try RealLog()
     for number in 0..<100 { try real.log.append(NewEvent(type: "t", data: [UInt8](repeating: UInt8(number), count: 5000))) }
@@ -157,5 +197,6 @@ import TidemarkLog
         !steps.isEmpty && steps.allSatisfy { $0.done <= $0.total } && zip(steps, steps.dropFirst()).allSatisfy { $0.done < $1.done }
       })
     #expect(code { _ = try Log.salvage(from: real.path, to: real.path + "-stopped") { _ in false } } == .closed)
+    #expect(!FileManager.default.fileExists(atPath: real.path + "-stopped"))
   }
 }

@@ -78,7 +78,8 @@ import TidemarkLog
     let statistics = try real.log.statistics()
     #expect(statistics.sealedSegmentCount >= 3 && statistics.userEventCount == 600)
     #expect(try Fixture.texts(real.log) == (0..<600).map { "\($0)" })
-    #expect(try real.log.verify().findings.isEmpty)
+    // The open form of the last one may be there for a moment longer.
+    #expect(try await eventually { try real.log.verify().findings.isEmpty })
   }
 
   @Test func `what an earlier process left unsealed is sealed by the next`() async throws {

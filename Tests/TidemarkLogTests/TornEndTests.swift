@@ -105,6 +105,51 @@ import TidemarkLog
     }
   }
 
+  @Test func `a log with a gap in its newest segment is clean once it was recovered and closed`() throws {
+    let fixture = try Fixture()
+    for number in 0..<5 { try fixture.log.append(event("\(number)")) }
+    try fixture.reopen { $0.durableFloor = 9 }
+    #expect(fixture.log.recoveryReport.gaps == [6..<9])
+    try fixture.log.append(event("new"))
+    for _ in 0..<2 {
+      let files = { fixture.segmentFiles }()
+      try fixture.reopen()
+      let report = fixture.log.recoveryReport
+      #expect(report.wasClean && report.rewrittenEvents == 0 && report.gaps == [6..<9] && report.findings.map(\.kind) == [.gap])
+      #expect(fixture.segmentFiles == files)
+    }
+    try fixture.log.close()
+    #expect(try fixture.reader().recoveryReport.wasClean)
+    #expect(try Fixture.texts(fixture.reader(), Query(onDamage: .skip)) == ["0", "1", "2", "3", "4", "new"])
+  }
+
+  /// Nothing was recorded in it, but it is not thrown away unseen.
+  @Test(arguments: [false, true])
+  func `the header of an empty segment that is torn is kept under torn`(_ isFull: Bool) throws {
+    let fixture = try Fixture()
+    try fixture.log.append(event("a"))
+    try fixture.log.roll()
+    try fixture.log.close()
+    let path = try #require(fixture.segmentFiles.last)
+    try fixture.disk.image.flipBit(100 * 8, of: path)
+    let header = try #require(fixture.disk.image.contents(of: path)).prefix(4096)
+    #expect(try fixture.verify().findings.map(\.kind) == [.leftover])
+    if isFull { fixture.disk.capacity = fixture.disk.image.usedByteCount }
+    try fixture.reopen()
+    if isFull {
+      #expect(fixture.disk.image.contents(of: path)?.prefix(4096) == header)
+      fixture.disk.capacity = nil
+      try fixture.log.append(event("b"))
+      try fixture.reopen()
+    }
+    let name = "torn/\(path.split(separator: "/").last ?? "")-0"
+    #expect(fixture.log.recoveryReport.preservedFiles == ["\(name).bin"])
+    #expect(fixture.disk.image.contents(of: "/log/\(name).bin").map { $0 + [UInt8](repeating: 0, count: 4096 - $0.count) } == Array(header))
+    #expect(fixture.disk.image.contents(of: "/log/\(name).txt")?.isEmpty == false)
+    #expect(!fixture.segmentFiles.contains(path))
+    #expect(try fixture.texts() == (isFull ? ["a", "b"] : ["a"]))
+  }
+
   /// The number of files is bounded by bytes, not by the number of kills.
   @Test func `kills add no files`() throws {
     let fixture = try Fixture { $0.segmentByteCount = 65536 }

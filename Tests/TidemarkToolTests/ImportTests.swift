@@ -63,7 +63,7 @@ struct ImportTests {
       "append", "log", "--id-from", "/n", "--batch", "2", input: "{\"n\":2}\n{\"n\":3}\n{\"n\":4}\n{\"n\":1,\"v\":2}\n{\"n\":5}\n")
     #expect(result.code == 1)
     #expect(try result.summary["count"] == 2 && result.summary["conflicts"] == 1)
-    #expect(result.errors.contains("(standard input, lines 3 to 4)"))
+    #expect(result.errors.contains("(standard input, line 4)") && result.errors.contains("before line 3 is in the log"), "\(result.errors)")
     #expect(try content() == [#"{"n":1,"v":1}"#, #"{"n":2}"#, #"{"n":3}"#])
   }
 
@@ -198,6 +198,10 @@ struct ImportTests {
     #expect(data.errors.contains("line 2"), "\(data.errors)")
     #expect(try content() == ["{}", "1"])
     let batch = try space.run("append", "log", "--batch", "9", input: "2\n\"\(String(repeating: "x", count: 1 << 20))\"\n3\n")
-    #expect(batch.code == 2 && batch.errors.contains("lines 1 to 3): ") && batch.errors.contains("; name a smaller --batch"))
+    #expect(
+      batch.code == 2 && batch.errors.contains("line 2): ") && batch.errors.contains("before line 1 is in the log"), "\(batch.errors)")
+    let lines = String(repeating: "\"\(String(repeating: "x", count: 1_000_000))\"\n", count: 9)
+    let whole = try space.run("append", "log", "--batch", "9", input: lines)
+    #expect(whole.code == 2 && whole.errors.contains("lines 1 to 9): ") && whole.errors.contains("; name a smaller --batch"))
   }
 }

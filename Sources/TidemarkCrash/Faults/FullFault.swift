@@ -2,7 +2,8 @@
 /// What was acknowledged must be there, the store must open with nothing free, and take events again once there is space.
 enum FullFault {
   static func run(_ series: Series) -> Cell {
-    series.run(lanes: series.lab.laneCount) { lane, generator, cell in
+    guard (try? series.lab.prepareMounts()) != nil else { return runWithoutMounts(series) }
+    return series.run(lanes: series.lab.laneCount) { lane, generator, cell in
       let folder = try series.lab.memoryFolder("full-\(lane)")
       defer { Libc.remove(folder) }
       let disk = try ImageFileSystem(kind: "ext4", in: folder, byteCount: 12 << 20, blockByteCount: 1024)
@@ -20,6 +21,17 @@ enum FullFault {
         rounds += 1
       }
       try disk.unmount()
+    }
+  }
+
+  /// Without the privilege to mount, only the limit on the size of files is left.
+  private static func runWithoutMounts(_ series: Series) -> Cell {
+    series.run(lanes: series.lab.laneCount) { lane, generator, cell in
+      let folder = try series.lab.folder("full-\(lane)")
+      defer { Libc.remove(folder) }
+      while series.meter.next() {
+        try underLimit(series.subject, folder + "/limited", &generator, &cell, "lane \(lane), case \(cell.injections)")
+      }
     }
   }
 

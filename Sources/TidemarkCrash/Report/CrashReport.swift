@@ -7,6 +7,8 @@ package struct CrashReport: Sendable {
   package var seconds = 0.0
   /// Faults that were left out, and why.
   package var skipped: [(fault: Fault, why: String)] = []
+  /// What was done only in part, and why.
+  package var remarks: [String] = []
   /// One for each engine and fault, controls included.
   package var cells: [Cell] = []
   /// One for each engine.

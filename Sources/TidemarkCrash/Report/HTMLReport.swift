@@ -32,6 +32,7 @@ package enum HTMLReport {
     }
     lines.append("</table></div>")
     for (fault, why) in report.skipped { lines.append("<p class=\"note\">Skipped: \(fault.title): \(HTML.escaped(why))</p>") }
+    for remark in report.remarks { lines.append("<p class=\"note\">\(HTML.escaped(remark))</p>") }
     return lines
   }
 

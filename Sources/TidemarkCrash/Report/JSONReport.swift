@@ -26,6 +26,10 @@ package enum JSONReport {
       json.endObject()
     }
     json.endArray()
+    json.name("remarks")
+    json.beginArray()
+    for remark in report.remarks { json.string(remark) }
+    json.endArray()
     json.name("results")
     json.beginArray()
     for cell in report.cells { add(cell, report, &json) }

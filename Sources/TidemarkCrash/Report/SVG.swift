@@ -23,7 +23,7 @@ struct Plot {
 
   static let colors = ["#1769aa", "#b3541e", "#2e7d32", "#7b1fa2", "#8d6e00", "#00838f", "#c2185b", "#455a64", "#5d4037", "#3949ab"]
   private static let (width, height) = (860.0, 360.0)
-  private static let (left, right, top, bottom) = (110.0, 20.0, 40.0, 52.0)
+  private static let (left, right, top, bottom) = (110.0, 20.0, 40.0, 56.0)
 
   var svg: String {
     let all = series.flatMap(\.points)
@@ -39,14 +39,14 @@ struct Plot {
     for tick in x.ticks {
       let at = x.place(tick)
       parts.append(line(at, Self.top, at, Self.height - Self.bottom, "grid"))
-      parts.append(text(at, Self.height - Self.bottom + 16, Self.short(tick), "tick", anchor: "middle"))
+      parts.append(text(at, Self.height - Self.bottom + 14, Self.short(tick), "tick", anchor: "middle"))
     }
     for (index, tick) in y.ticks.enumerated() {
       let at = y.place(tick)
       parts.append(line(Self.left, at, Self.width - Self.right, at, "grid"))
       parts.append(text(Self.left - 8, at + 4, yNames.isEmpty ? Self.short(tick) : yNames[index], "tick", anchor: "end"))
     }
-    parts.append(text((Self.left + Self.width) / 2, Self.height - 26, xTitle, "axis-title", anchor: "middle"))
+    parts.append(text((Self.left + Self.width) / 2, Self.height - 20, xTitle, "axis-title", anchor: "middle"))
     if yNames.isEmpty {
       parts.append(
         "<text class=\"axis-title\" text-anchor=\"middle\" transform=\"translate(16 \(Int(Self.height / 2))) rotate(-90)\">"
@@ -84,8 +84,8 @@ struct Plot {
     var parts: [String] = []
     var at = Self.left
     for item in series {
-      parts.append("<circle cx=\"\(Self.digits(at + 4))\" cy=\"\(Int(Self.height) - 8)\" r=\"4\" fill=\"\(item.color)\"/>")
-      parts.append(text(at + 12, Self.height - 4, item.name, "label"))
+      parts.append("<circle cx=\"\(Self.digits(at + 4))\" cy=\"\(Int(Self.height) - 6)\" r=\"4\" fill=\"\(item.color)\"/>")
+      parts.append(text(at + 12, Self.height - 2, item.name, "label"))
       at += 24 + Double(item.name.count) * 6.4
     }
     return parts

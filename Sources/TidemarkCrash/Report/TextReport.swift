@@ -5,6 +5,7 @@ package enum TextReport {
     if report.isPartial { lines += ["PARTIAL: the run was stopped; what follows is as far as it came", ""] }
     lines += table(report.environment.rows.map { [$0.0, $0.1] })
     for (fault, why) in report.skipped { lines.append("skipped: \(fault.title) (\(fault.rawValue)): \(why)") }
+    lines += report.remarks
     if !report.prices.isEmpty {
       lines += ["", "What acknowledgements cost here, one event each (microseconds from one to the next):", ""]
       lines += table(
@@ -73,6 +74,7 @@ package enum TextReport {
     for (fault, why) in report.skipped {
       lines.append("layer=\(fault.layer.name)\(fault.layer.fileSystem.map { " fs=\($0)" } ?? "") skipped=\(why.replacing(" ", with: "-"))")
     }
+    lines += report.remarks
     for fault in Fault.allCases {
       let cells = report.cells.filter { $0.fault == fault && !$0.isControl }
       guard !cells.isEmpty else { continue }

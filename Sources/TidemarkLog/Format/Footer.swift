@@ -39,6 +39,21 @@ struct Footer: Equatable, Sendable {
   var pin: Pin { Pin(segmentID: segmentID, end: end, count: end - base, digest: digest) }
   var seed: UInt64 { SegmentHeader.seed(logID: logID, epochID: epochID, segmentID: segmentID) }
 
+  /// Whether a header is that of the segment that this ends.
+  func matches(_ header: SegmentHeader) -> Bool {
+    header.logID == logID && header.epochID == epochID && header.segmentID == segmentID && header.base == base
+      && header.predecessor == predecessor
+  }
+
+  /// Stands in for a damaged header: what frames are read and checked by. In force at the base is what was at the end, unless the
+  /// segment itself changed it.
+  var standIn: SegmentHeader {
+    SegmentHeader(
+      logID: logID, epochID: epochID, segmentID: segmentID, base: base, created: Timestamp(nanoseconds: 0), incarnation: 1,
+      trimFloor: trimFloor, replaces: .zero, predecessor: predecessor, userEnd: userEnd, sessionOffset: sessionOffset, session: [],
+      durability: .synced)
+  }
+
   func encode() -> [UInt8] {
     var page = Page.make(.footer, byteCount: Self.byteCount)
     page.store(logID, at: 32)

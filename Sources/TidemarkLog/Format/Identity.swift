@@ -18,8 +18,9 @@ public struct LogIdentity: Sendable, Equatable {
   public let logID: EventID
   /// By the device's wall clock.
   public let created: Timestamp
-  /// Which digest tells a repeated event from a conflict: 1 XXH3-128, 2 SHA-256.
-  public let contentDigestKind: UInt16
+  /// Which digest tells a repeated event from a conflict: 1 XXH3-128, 2 SHA-256. 0 if that is not known: the identity was lost and made
+  /// again from the segments, which do not tell; the next writer that is opened with a digest of its own settles it.
+  public internal(set) var contentDigestKind: UInt16
   /// Oldest first, at least one, at most 45.
   public let epochs: [Epoch]
 

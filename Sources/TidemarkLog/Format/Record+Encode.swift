@@ -88,7 +88,11 @@ extension [NewEvent] {
       guard let first = events.baseAddress else { return [] }
       var lengths: [Int] = []
       lengths.reserveCapacity(events.count)
-      for index in 0..<events.count { lengths.append(try unsafe Record.length(of: first + index, maximum: maximum)) }
+      for index in 0..<events.count {
+        do throws(LogError) { lengths.append(try unsafe Record.length(of: first + index, maximum: maximum)) } catch {
+          throw error.ofEvent(index, in: events.count)
+        }
+      }
       return lengths
     }
   }

@@ -26,10 +26,13 @@ public struct Cursor: ~Copyable {
   /// The offset of the record at `record`.
   private var recordOffset: Offset = 0
   private var currentSession: SharedSession?
+  /// Whether the end of the range is the end of the log, of which nothing was said yet.
+  private var mayEndEarly: Bool
   /// What ``nextBlock()`` met behind the records that it gave.
   private var delayed: (any Error)?
 
-  /// Damaged ranges that were passed over so far, with ``Query/DamageHandling/skip``.
+  /// What was passed over so far, with ``Query/DamageHandling/skip``: damaged and missing ranges, and at the end of a log that is known to
+  /// have been longer, what is missing there.
   public private(set) var gaps: [Finding] = []
 
   init(_ core: LogCore, _ query: Query) throws(LogError) {
@@ -39,6 +42,7 @@ public struct Cursor: ~Copyable {
     offset = range.lowerBound
     end = range.upperBound
     isBounded = query.offsets.map { $0.upperBound != .max } ?? false
+    mayEndEarly = !isBounded
     reader = FrameReader.empty
   }
 
@@ -62,8 +66,8 @@ public struct Cursor: ~Copyable {
   /// How far reading has come: the offset after the last event that was looked at.
   public var position: Offset { max(offset, recordOffset) }
 
-  /// The next event, or nil at the end of the range. Throws ``LogError/Code/corrupt`` at a damaged range; called again, it goes on behind
-  /// it.
+  /// The next event, or nil at the end of the range. Throws ``LogError/Code/corrupt`` at a damaged range, and once at the end of a log
+  /// that is known to have been longer; called again, it goes on behind it.
   @_lifetime(&self)
   public mutating func next() throws -> EventView? {
     while true {
@@ -82,9 +86,22 @@ public struct Cursor: ~Copyable {
         if (isControl || query.times != nil) && isHidden(start, length) { continue }
         return EventView(record: reader.payload.slice(start, length), offset: at)
       }
-      guard try nextFrame() else { return nil }
+      guard try nextFrame() else {
+        try tellOfEnd()
+        return nil
+      }
     }
   }
+
+  /// Where events behind the last one are known to be missing, that is told like other damage. Who follows a log goes on waiting instead.
+  private mutating func tellOfEnd() throws(LogError) {
+    guard mayEndEarly, let finding = core.missing(behind: end) else { return }
+    mayEndEarly = false
+    if !passesOver { throw finding.error(in: core.directory.path) }
+    gaps.append(finding)
+  }
+
+  private var passesOver: Bool { query.onDamage == .skip || core.options.onCorruption == .salvage }
 
   /// The length of the record at a place, 0 if there is none, and whether it is a control event.
   @inline(__always) private func look(_ start: Int) -> (length: Int, isControl: Bool) {
@@ -130,7 +147,7 @@ public struct Cursor: ~Copyable {
       if let place, offset < place.end {
         if try frame(in: place) { return true }
       } else {
-        do throws(LogError) { try enter() } catch { try pass(error, otherwise: nil) }
+        do throws(LogError) { try enter() } catch { try pass(error, otherwise: nil, core.kindOfLoss(at: offset)) }
       }
     }
     return false
@@ -162,7 +179,7 @@ public struct Cursor: ~Copyable {
         return false
       }
       if frame.kind == FrameHeader.Kind.gap.rawValue {
-        try pass(core.damaged(frame.base..<frame.end, at, "lost earlier: \(reader.payload.text())", place), otherwise: frame.end)
+        try pass(core.damaged(frame.base..<frame.end, at, "lost earlier: \(reader.payload.text())", place), otherwise: frame.end, .gap)
         return false
       }
       guard frame.kind == FrameHeader.Kind.events.rawValue, reader.decode() else {
@@ -221,7 +238,7 @@ public struct Cursor: ~Copyable {
   }
 
   /// Goes on behind a damaged range: quietly or by throwing, as the query says. Other errors are thrown as they are.
-  private mutating func pass(_ error: LogError, otherwise next: Offset?) throws(LogError) {
+  private mutating func pass(_ error: LogError, otherwise next: Offset?, _ kind: FindingKind = .damagedFrame) throws(LogError) {
     guard error.code == .corrupt else { throw error }
     let bound = min(max(next ?? core.nextReadable(after: offset), offset), end)
     let range = offset..<bound
@@ -229,10 +246,10 @@ public struct Cursor: ~Copyable {
     offset = bound
     if next == nil { place = nil }
     if isEmpty { return }
-    if query.onDamage == .skip || core.options.onCorruption == .salvage {
+    if passesOver {
       gaps.append(
         Finding(
-          .damagedFrame, file: error.file.map(core.directory.relative), position: error.position, offsets: range,
+          kind, file: error.file.map(core.directory.relative), position: error.position, offsets: range,
           error.why.isEmpty ? error.what : error.why))
       return
     }

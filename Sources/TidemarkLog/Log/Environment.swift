@@ -3,6 +3,11 @@ package struct Environment: Sendable {
   package var fileSystem: any FileSystem
   package var clock: any DeviceClock
   package var random: any RandomSource
+  /// Runs its last argument on a thread of that name, of low priority or not. Throws if the system has no thread to give.
+  package var startThread: @Sendable (StaticString, Bool, @escaping @Sendable () -> Void) throws(LogError) -> Void = {
+    (name, isLow, body) throws(LogError) in
+    try runThread(name: name, lowPriority: isLow, body)
+  }
 
   package init(fileSystem: any FileSystem, clock: any DeviceClock, random: any RandomSource) {
     self.fileSystem = fileSystem

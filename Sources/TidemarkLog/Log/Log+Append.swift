@@ -30,7 +30,7 @@ extension Log {
   ///
   /// An event whose id the log has already is answered with its first offset if the content is the same; if it is not, the whole batch is
   /// refused with ``LogError/Code/conflict``.
-  /// Throws as the form for one event does.
+  /// Throws as the form for one event does; where it is about one event, ``LogError/batchIndex`` says which.
   ///
   /// ```swift
   /// let answers = try log.append([NewEvent(type: "audit"), NewEvent(type: "photo")])

@@ -133,9 +133,11 @@ public final class Log: Sendable {
     try core.roll()
   }
 
-  /// Begins a new segment and seals all others now, at full speed. Throws errors of the file system.
+  /// Begins a new segment and seals all others now, at full speed. Sealed segments whose header, index or id pages are damaged are made
+  /// again. Throws errors of the file system.
   public func seal() throws {
     try roll()
+    try core.checkIndexes()
     try core.waitForSealing()
   }
 
@@ -175,7 +177,8 @@ public final class Log: Sendable {
 
   /// Copies what can be read of a damaged log into a new one, at the same offsets. The old one is only read.
   ///
-  /// Throws ``LogError/Code/alreadyExists``, and errors of the file system.
+  /// The new one is built beside `newPath` and gets that name when it is whole, so whatever has that name is never a part of it.
+  /// Throws ``LogError/Code/alreadyExists`` if something but an empty directory is there, and errors of the file system.
   ///
   /// ```swift
   /// let report = try Log.salvage(from: "captures", to: "captures-salvaged")

@@ -140,10 +140,10 @@ extension LogCore {
         }
         if core.pendingIDs.contains(id) { return core.inFlight.ticket ?? core.gathering.ticket }
         if let first = seen[id] {
-          try core.checkSame(event, events[first], id)
+          if let conflict = core.conflict(event, events[first], id) { throw conflict.ofEvent(index, in: events.count) }
           repeats[index] = first
         } else if let found = try core.find(id) {
-          try core.checkSame(event, found)
+          if let conflict = core.conflict(event, found) { throw conflict.ofEvent(index, in: events.count) }
           known[index] = found.offset
           answers.append(Appended(offset: found.offset, id: id, isDuplicate: true))
         } else {
@@ -160,20 +160,21 @@ extension LogCore {
     }
   }
 
-  fileprivate func checkSame(_ event: NewEvent, _ found: Event) throws(LogError) {
+  /// Nil if the event is the one that is there.
+  fileprivate func conflict(_ event: NewEvent, _ found: Event) -> LogError? {
     let stored = ContentDigest.content(of: found.view)
     let offered = content(of: event)
-    if stored != offered { throw conflict(found.id, stored, offered, "event \(found.offset)") }
+    return stored == offered ? nil : conflict(found.id, stored, offered, "event \(found.offset)")
   }
 
-  fileprivate func checkSame(_ event: NewEvent, _ other: NewEvent, _ id: EventID) throws(LogError) {
+  fileprivate func conflict(_ event: NewEvent, _ other: NewEvent, _ id: EventID) -> LogError? {
     let first = content(of: other)
     let second = content(of: event)
-    if first != second { throw conflict(id, first, second, "an earlier event of the batch") }
+    return first == second ? nil : conflict(id, first, second, "an earlier event of the batch")
   }
 
   private func conflict(_ id: EventID, _ stored: [UInt8], _ offered: [UInt8], _ holder: String) -> LogError {
-    let digest = options.contentDigest.kind == identity.contentDigestKind ? options.contentDigest : .xxh3
+    let digest = [0, options.contentDigest.kind].contains(identity.contentDigestKind) ? options.contentDigest : .xxh3
     return LogError(
       .conflict, "id \(id) was used for another event",
       why: "\(holder) has digest \(digest.text(stored)), the new one \(digest.text(offered))",

@@ -71,18 +71,23 @@ extension LogCore {
   }
 
   private func admitAsync(_ events: [NewEvent], expecting size: Offset?, _ level: Durability) throws(LogError) -> Admission {
-    try lock.withLock { () throws(LogError) -> Admission in
-      let admission = try admit(events, expecting: size, level)
-      switch admission {
-      case .answered, .later, .suspended: break
-      case .buffered:
-        noteDirty()
-        if unwritten.buffer.recordByteCount >= Self.frameCapacity, turn.take() { handOver() }
-      case .gathered:
-        if turn.didGather(canCommit: false) == .handOver { handOver() }
-      }
-      return admission
+    lock.lock()
+    let admission: Admission
+    do throws(LogError) { admission = try admit(events, expecting: size, level) } catch {
+      lock.unlock()
+      throw error
     }
+    var hasTurn = false
+    switch admission {
+    case .answered, .later, .suspended: break
+    case .buffered:
+      noteDirty()
+      hasTurn = unwritten.buffer.recordByteCount >= Self.frameCapacity && turn.take()
+    case .gathered: hasTurn = turn.didGather(canCommit: false) == .handOver
+    }
+    // Without a committer thread it commits itself: to block is better than to wait for nobody.
+    if hasTurn && !handOver() { runTurn() } else { lock.unlock() }
+    return admission
   }
 
   private func wait(for ticket: CommitTicket) async {
@@ -117,7 +122,7 @@ extension LogCore {
   }
 
   /// Lets the committer thread go on with the turn. False if there is no such thread to be had. With the lock held.
-  @discardableResult private func handOver() -> Bool {
+  private func handOver() -> Bool {
     if !startCommitter() { return false }
     handedOver = true
     committerWord.increment()
@@ -152,7 +157,7 @@ extension LogCore {
     if committerIsRunning { return true }
     do throws(LogError) {
       // The thread keeps the log alive only while it works for it.
-      try startThread(name: "commit", lowPriority: false) { [weak self, committerWord] in
+      try environment.startThread("commit", false) { [weak self, committerWord] in
         while true {
           let seen = committerWord.value
           guard let next = self?.committerStep() else { return }

@@ -66,6 +66,7 @@ extension LogCore {
     } catch {
       // The index is only a short cut: the events themselves tell.
       guard error.code == .damagedIndex else { throw error }
+      didFindDamagedIndex(segment.name)
       let access = try readers.access(segment.name, footer: footer, directory, files)
       return try scanTable(segment.name, access, end: segment.end).candidates(id).map { segment.name.base + UInt64($0) }
     }

@@ -18,7 +18,11 @@ extension LogCore {
     while true {
       attempt += 1
       let analysis: Analysis
-      do throws(LogError) { analysis = try Analysis(directory, files, durableFloor: options.durableFloor) } catch {
+      var damage: Finding?
+      do throws(LogError) {
+        analysis = try Analysis(directory, files, durableFloor: options.durableFloor)
+        if isFirst && options.onCorruption == .refuse { damage = try analysis.damage() }
+      } catch {
         if error.errno == Self.noSuchFile && attempt < 8 { continue }
         throw error
       }
@@ -29,7 +33,7 @@ extension LogCore {
           why: "it has id \(analysis.identity.logID.hexadecimal), this one had \(identity.logID.hexadecimal)",
           advice: "put the log back, or open what is there anew")
       }
-      if isFirst, options.onCorruption == .refuse, let damage = analysis.corruption { throw damage.error(in: directory.path) }
+      if let damage { throw damage.error(in: directory.path) }
       adopt(analysis)
       return
     }
@@ -37,7 +41,7 @@ extension LogCore {
 
   private func writerIsAlive() -> Bool { openLivePage()?.isOpen ?? false }
 
-  private func openLivePage() -> LivePage? {
+  func openLivePage() -> LivePage? {
     guard let page = try? files.sharedPage(directory.live, writable: false) else { return nil }
     return LivePage(reading: page, bootID: environment.clock.bootID)
   }
@@ -156,7 +160,7 @@ extension LogCore {
   private func startWatcher() -> Bool {
     if watcherIsRunning { return true }
     do throws(LogError) {
-      try startThread(name: "watch", lowPriority: false) { [weak self] in
+      try environment.startThread("watch", false) { [weak self] in
         // The page is waited on without keeping the log alive.
         while let watch = self?.watcherStep() { watch.wait() }
       }

@@ -132,9 +132,10 @@ extension LogCore {
     maintenance.lock()
     maintenance.unlock()
     // Without a close frame, readers go by the page for what nothing else records, as after a crash.
-    if failure == nil && active?.hasFailed != true {
+    if failure == nil && active?.hasFailed != true && remains == nil {
       live?.close()
-      if live != nil { try? files.remove(directory.live) }
+      // Where the log was moved, another one may have this name.
+      if live != nil, (try? checkDirectory()) != nil { try? files.remove(directory.live) }
     }
     live = nil
     active?.file.close()

@@ -17,23 +17,32 @@ extension LogCore {
     defer { taken.release() }
     try checkIdentityIsMissing(directory, files)
     // Also for a directory that was there: one who made it and died at once left a name that is not durable yet.
-    do throws(LogError) { try files.syncDirectory(parent(of: path)) } catch {
-      // Nobody who may not read the directory above can have made one in it.
-      if error.code != .permissionDenied { throw error }
-    }
+    try syncName(of: path, files)
     for part in [directory.segments, directory.index, directory.torn] where try files.status(part) == nil { try files.makeDirectory(part) }
     try removeBeginnings(directory, files)
-    let now = environment.clock.now().time
-    let epoch = LogIdentity.Epoch(id: environment.randomID(), parent: nil, forkSize: 0, created: now, rootHash: nil)
-    let identity = LogIdentity(logID: environment.randomID(), created: now, contentDigestKind: options.contentDigest.kind, epochs: [epoch])
+    let identity = newIdentity(options, environment)
     let header = SegmentHeader(
-      logID: identity.logID, epochID: epoch.id, segmentID: environment.randomID(), base: 0, created: now,
+      logID: identity.logID, epochID: identity.epochID, segmentID: environment.randomID(), base: 0, created: identity.created,
       incarnation: environment.random.next() | 1,
       trimFloor: 0, replaces: .zero, predecessor: .none, userEnd: 0, sessionOffset: SegmentHeader.noSession, session: [],
       durability: options.durability)
     try FreshSegment(environment: environment, directory: directory, options: options).make(header).file.close()
     try writeIdentity(identity, generation: 1, directory, files)
     return identity
+  }
+
+  static func newIdentity(_ options: LogOptions, _ environment: Environment) -> LogIdentity {
+    let now = environment.clock.now().time
+    let epoch = LogIdentity.Epoch(id: environment.randomID(), parent: nil, forkSize: 0, created: now, rootHash: nil)
+    return LogIdentity(logID: environment.randomID(), created: now, contentDigestKind: options.contentDigest.kind, epochs: [epoch])
+  }
+
+  /// Makes the name of a log's directory durable.
+  static func syncName(of path: String, _ files: any FileSystem) throws(LogError) {
+    do throws(LogError) { try files.syncDirectory(parent(of: path)) } catch {
+      // Nobody who may not read the directory above can have made one in it.
+      if error.code != .permissionDenied { throw error }
+    }
   }
 
   /// Who holds the lock, for others to read.
@@ -146,11 +155,12 @@ extension LogCore {
   }
 
   private func check(_ analysis: Analysis) throws(LogError) {
-    if options.onCorruption == .refuse, let damage = analysis.corruption { throw damage.error(in: directory.path) }
-    if analysis.identity.contentDigestKind != options.contentDigest.kind && options.contentDigest.kind != ContentDigest.xxh3.kind {
+    if options.onCorruption == .refuse, let damage = try analysis.damage() { throw damage.error(in: directory.path) }
+    let (kind, given) = (analysis.identity.contentDigestKind, options.contentDigest.kind)
+    if kind != 0 && given != kind && given != ContentDigest.xxh3.kind {
       throw LogError(
         .invalidArgument, "the log was made with another content digest", file: directory.identity,
-        why: "it has kind \(analysis.identity.contentDigestKind), the option has \(options.contentDigest.kind)",
+        why: "it has kind \(kind), the option has \(given)",
         advice: "open it with the one it was made with")
     }
     if let suspended {
@@ -164,16 +174,23 @@ extension LogCore {
     }
   }
 
-  private func startLivePage() throws(LogError) {
+  func startLivePage() throws(LogError) {
     guard let bootID = environment.clock.bootID else { return }
     let page: SharedPage?
     do throws(LogError) { page = try files.sharedPage(directory.live, writable: true) } catch {
-      // It is only a hint: without space for it, readers go by what is recorded on the disk.
+      // It is only a hint: without space for it, readers go by what is recorded on the disk. That of the writer before stays as long as
+      // what it tells is not recorded.
       guard error.code == .diskFull else { throw error }
-      try? files.remove(directory.live)
+      if remains == nil { try? files.remove(directory.live) }
       return
     }
     guard let page else { return }
+    if remains != nil, let known = LivePage(reading: page, bootID: bootID) {
+      // Until what was kept is written out again, readers have nothing but this page to go by: not for a moment may it show less.
+      known.publish(max(known.published, published), durable: max(known.durable, durable))
+      live = known
+      return
+    }
     live = LivePage(writing: page, incarnation: incarnation, bootID: bootID, published: published, durable: durable)
   }
 

@@ -117,6 +117,23 @@ extension LogCore {
     }
   }
 
+  /// What is the matter where no segment can be opened for an offset.
+  func kindOfLoss(at offset: Offset) -> FindingKind {
+    lock.withLock {
+      if let finding = findings.first(where: { !$0.isHarmless && $0.offsets?.contains(offset) ?? false }) { return finding.kind }
+      return closedIndex(holding: offset) == nil && offset < newest?.name.base ?? .max ? .missingSegment : .damagedHeader
+    }
+  }
+
+  /// For a reader that has come to `end`: what is known to be missing behind it. A writer goes on there itself.
+  func missing(behind end: Offset) -> Finding? {
+    guard !isWriter else { return nil }
+    return lock.withLock {
+      if end < published { return nil }
+      return findings.first { $0.kind == .missingNewest && ($0.offsets.map { $0.isEmpty || $0.upperBound > end } ?? true) }
+    }
+  }
+
   // MARK: One event
 
   func event(at offset: Offset) throws(LogError) -> Event {

@@ -3,6 +3,10 @@ extension LogCore {
   func recover(_ analysis: Analysis) throws(LogError) {
     lock.lock()
     identity = analysis.identity
+    // What the segments do not tell, a writer with a digest of its own does.
+    if identity.contentDigestKind == 0, options.contentDigest.kind != ContentDigest.xxh3.kind {
+      identity.contentDigestKind = options.contentDigest.kind
+    }
     trimFloor = analysis.trimFloor
     gaps = analysis.gaps
     findings = analysis.findings
@@ -10,6 +14,8 @@ extension LogCore {
     report.findings = analysis.findings
     report.gaps = analysis.gaps
     closed = analysis.segments.map { Self.closedSegment($0) }
+    damagedIndexes = []
+    soundIndexes = []
     newest = nil
     openIDs = OpenIDs()
     lock.unlock()
@@ -20,9 +26,9 @@ extension LogCore {
     if seeded(.doublesRemovedLast) { try removeLeftovers(analysis, trimmed: false) }
     try removeLeftovers(analysis, trimmed: true)
     // Last, because a log with an identity is whole.
-    if !analysis.damagedSlots.isEmpty {
+    if !analysis.damagedSlots.isEmpty || identity != analysis.identity {
       do throws(LogError) {
-        try Self.writeIdentity(analysis.identity, generation: analysis.identityGeneration + 1, directory, files)
+        try Self.writeIdentity(identity, generation: analysis.identityGeneration + 1, directory, files)
       } catch {
         // One slot, or the segments, serve until there is space.
         guard error.code == .diskFull else { throw error }
@@ -39,8 +45,7 @@ extension LogCore {
 
   /// A sealed segment with a damaged footer is packed again from its frames.
   private func rebuildFooters(_ analysis: Analysis) throws(LogError) {
-    for (index, segment) in analysis.segments.enumerated()
-    where segment.name.form == .sealed && segment.footer == nil && segment.end > segment.name.base {
+    for (index, segment) in analysis.segments.enumerated() where segment.lacksFooter {
       do throws(LogError) {
         try repack(closed[index], at: index)
       } catch {
@@ -61,7 +66,7 @@ extension LogCore {
   /// Packs a closed segment, open or sealed, into a new sealed file. A damaged one stays as it is and is listed as a gap.
   func repack(_ segment: ClosedSegment, at index: Int? = nil, pace: @escaping () throws(LogError) -> Void = {}) throws(LogError) {
     let sealer = Sealer(environment: environment, directory: directory, compression: options.compression, pace: pace)
-    let result = try sealer.seal(segment.name, end: segment.end, digest: segment.digest)
+    let result = try sealer.seal(segment.name, end: segment.end, digest: segment.digest, standIn: try standIn(for: segment))
     lock.lock()
     defer { lock.unlock() }
     guard let index = closed.firstIndex(where: { $0.name == segment.name }) else { return }
@@ -78,7 +83,30 @@ extension LogCore {
         counts: .init(user: footer.userCount, rawBytes: footer.rawByteCount, gaps: footer.gapCount), byteCount: footer.fileLength)
       readers.forget(segment.name)
       openIDs.forget(segment.name)
+      soundIndexes.insert(name)
     }
+  }
+
+  /// A header for a sealed segment whose own is damaged: from its footer, its first frame, and the segment before. Nil if it has its own.
+  private func standIn(for segment: ClosedSegment) throws(LogError) -> SegmentHeader? {
+    guard let footer = segment.footer else { return nil }
+    let file = try files.open(directory.segment(segment.name.text), .read)
+    defer { file.close() }
+    let own = try Sealer.header(file, footer)
+    if own.header != nil || own.isNewer { return nil }
+    var header = footer.standIn
+    header.userEnd = min(footer.userEnd, footer.base)
+    header.sessionOffset = SegmentHeader.noSession
+    var reader = FrameReader(file, seed: footer.seed, limit: footer.idPagesPosition)
+    if case .frame(let frame, _) = try reader.next() { header.incarnation = frame.incarnation }
+    let before = lock.withLock { closed.first { $0.end == footer.base } }
+    if let before, let known = before.footer, let place = try? place(for: footer.base - 1) {
+      header.sessionOffset = known.sessionOffset
+      header.session = place.sessions.last?.data ?? place.access.headerSession
+    } else if footer.sessionOffset < footer.base {
+      header.sessionOffset = footer.sessionOffset
+    }
+    return header
   }
 
   private func openNewest(_ analysis: Analysis) throws(LogError) {
@@ -123,12 +151,14 @@ extension LogCore {
     let remains = Remains(name: newest.name, header: newest.header, scan: scan, end: analysis.end)
     do throws(LogError) { try writeOutAgain(remains) } catch {
       guard error.code == .diskFull else { throw error }
-      // Reads work; what is not known to be durable waits until it can be written out.
+      // Reads work; what is not known to be durable waits until it can be written out. What a writer of this boot has shown is known.
       self.remains = remains
+      let page = openLivePage()
       lock.withLock {
         report.isDegraded = true
-        published = options.durability == .synced ? min(analysis.recordedDurable, scan.summary.end) : scan.summary.end
-        durable = min(analysis.recordedDurable, scan.summary.end)
+        published =
+          options.durability == .synced ? min(max(analysis.recordedDurable, page?.published ?? 0), scan.summary.end) : scan.summary.end
+        durable = min(max(analysis.recordedDurable, page?.durable ?? 0), scan.summary.end)
         userEnd = scan.summary.userEnd
         self.newest = NewestSegment(
           name: newest.name, seed: newest.header.seed, checkpoints: scan.checkpoints, headerSession: newest.header.session,
@@ -183,19 +213,48 @@ extension LogCore {
     guard let tail = remains.scan.tail, !tail.isEmpty, !seeded(.tornTailNotPreserved) else { return }
     let source = try files.open(directory.segment(remains.name.text), .read)
     defer { source.close() }
-    var bytes = [UInt8](repeating: 0, count: Int(clamping: tail.upperBound - tail.lowerBound))
-    let got = try source.read(bytes.count, at: tail.lowerBound, into: &bytes, at: 0)
-    let name = "torn/\(remains.name.text)-\(tail.lowerBound)"
     let finding = remains.scan.findings.last { $0.kind == .tornTail }
-    let range = finding?.offsets ?? remains.scan.summary.end..<remains.scan.summary.end
+    try preserve(
+      tail, of: source, remains.name, why: finding?.message ?? "",
+      offsets: finding?.offsets ?? remains.scan.summary.end..<remains.scan.summary.end)
+  }
+
+  /// Keeps the header of a segment that is discarded because it is torn and nothing stands behind it.
+  private func preserveHeader(_ text: String) throws(LogError) {
+    guard let name = SegmentName(text), name.form == .open else { return }
+    let file = try files.open(directory.segment(text), .read)
+    defer { file.close() }
+    let why: String
+    do throws(LogError) {
+      _ = try Sealer.header(file)
+      return
+    } catch {
+      guard error.code == .corrupt else { throw error }
+      why = error.why
+    }
+    let byteCount = try file.byteCount()
+    guard try Analysis.Candidate(name: name, byteCount: byteCount).holdsNothing(directory, files) else { return }
+    var page = [UInt8](repeating: 0, count: SegmentHeader.byteCount)
+    page.removeLast(page.count - (try file.read(page.count, at: 0, into: &page, at: 0)))
+    guard let last = page.lastIndex(where: { $0 != 0 }) else { return }
+    try preserve(0..<UInt64(last + 1), of: file, name, why: "its header is torn: \(why)", offsets: name.base..<name.base)
+  }
+
+  private func preserve(
+    _ range: Range<UInt64>, of source: any File, _ segment: SegmentName, why: String, offsets: Range<Offset>
+  ) throws(LogError) {
+    var bytes = [UInt8](repeating: 0, count: Int(clamping: range.upperBound - range.lowerBound))
+    let got = try source.read(bytes.count, at: range.lowerBound, into: &bytes, at: 0)
+    let name = "torn/\(segment.text)-\(range.lowerBound)"
     let reason =
-      "Cut from segments/\(remains.name.text) at byte \(tail.lowerBound) when the log was opened: \(finding?.message ?? "")\n"
-      + "Offsets \(range.lowerBound)..<\(range.upperBound).\n"
+      "Cut from segments/\(segment.text) at byte \(range.lowerBound) when the log was opened: \(why)\n"
+      + "Offsets \(offsets.lowerBound)..<\(offsets.upperBound).\n"
     try writeWhole(bytes.rawSpan.slice(0, got), to: "\(directory.path)/\(name).bin")
     try writeWhole(Array(reason.utf8).rawSpan, to: "\(directory.path)/\(name).txt")
     try files.syncDirectory(directory.torn)
     lock.withLock {
-      report.preservedBytes = UInt64(got)
+      if report.preservedFiles.contains(name + ".bin") { return }
+      report.preservedBytes += UInt64(got)
       report.preservedFiles.append(name + ".bin")
     }
   }
@@ -243,7 +302,14 @@ extension LogCore {
     guard !names.isEmpty else { return }
     // What counts instead may have got its name a moment before the crash.
     try files.syncDirectory(directory.segments)
-    for name in names where try files.status(directory.segment(name)) != nil { try files.remove(directory.segment(name)) }
+    for name in names where try files.status(directory.segment(name)) != nil {
+      do throws(LogError) { try preserveHeader(name) } catch {
+        // It stays until there is space.
+        guard error.code == .diskFull else { throw error }
+        continue
+      }
+      try files.remove(directory.segment(name))
+    }
     try files.syncDirectory(directory.segments)
     guard !trimmed else { return }
     for unfinished in [directory.identity + LogDirectory.unfinished] where try files.status(unfinished) != nil {

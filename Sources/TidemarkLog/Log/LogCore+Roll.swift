@@ -4,7 +4,10 @@ extension LogCore {
   /// Takes up an unfinished recovery, goes on in a new segment after a failure, and rolls when the segment is full. An error means that
   /// nothing of the frame was written.
   func readySegment(for length: Int) throws(LogError) -> ActiveSegment {
-    if let remains { try writeOutAgain(remains) }
+    if let remains {
+      try writeOutAgain(remains)
+      if live == nil { try? startLivePage() }
+    }
     if let header = missingNewest {
       let segment = try fresh().make(header)
       missingNewest = nil
@@ -94,7 +97,7 @@ extension LogCore {
   }
 
   /// Before a new file is made by its path: is this still our directory?
-  private func checkDirectory() throws(LogError) {
+  func checkDirectory() throws(LogError) {
     guard let directoryStatus else { return }
     let now = try files.status(directory.path)
     guard let now, now.device == directoryStatus.device, now.inode == directoryStatus.inode else {

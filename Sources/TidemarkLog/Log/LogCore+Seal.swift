@@ -1,11 +1,12 @@
 extension LogCore {
   /// Starts the sealing thread if there is something to seal and nobody at it.
-  func startSealingIfNeeded() {
-    lock.lock()
-    defer { lock.unlock() }
+  func startSealingIfNeeded() { lock.withLock { startSealing() } }
+
+  /// With the lock held.
+  private func startSealing() {
     guard isWriter, options.sealing == .background, !sealerIsRunning, !isClosed, nextToSeal() != nil else { return }
     do throws(LogError) {
-      try startThread(name: "seal", lowPriority: true) { [weak self] in
+      try environment.startThread("seal", true) { [weak self] in
         while self?.sealerStep() ?? false {}
       }
       sealerIsRunning = true
@@ -32,10 +33,29 @@ extension LogCore {
     closed.first { ($0.name.form == .open || damagedIndexes.contains($0.name)) && $0.damage == nil }
   }
 
-  /// The index of a sealed segment can't be read: it is made again from the events.
-  func noteDamagedIndex(_ name: SegmentName) {
-    lock.withLock { _ = damagedIndexes.insert(name) }
-    startSealingIfNeeded()
+  /// The index, or the id pages, of a sealed segment can't be read: they are made again from the events.
+  func noteDamagedIndex(_ name: SegmentName) { lock.withLock { didFindDamagedIndex(name) } }
+
+  /// With the lock held.
+  func didFindDamagedIndex(_ name: SegmentName) {
+    damagedIndexes.insert(name)
+    startSealing()
+  }
+
+  /// Looks at header, index and id pages of the sealed segments in which this process has not done so yet, and notes what is damaged.
+  func checkIndexes() throws(LogError) {
+    maintenance.lock()
+    defer { maintenance.unlock() }
+    let unknown = lock.withLock {
+      closed.filter { $0.damage == nil && !soundIndexes.contains($0.name) && !damagedIndexes.contains($0.name) }
+    }
+    for segment in unknown {
+      guard let footer = segment.footer else { continue }
+      let file = try files.open(directory.segment(segment.name.text), .read)
+      defer { file.close() }
+      let isSound = try SealedCheck(file, footer, name: segment.name.text).isSoundBesideEvents()
+      lock.withLock { _ = isSound ? soundIndexes.insert(segment.name) : damagedIndexes.insert(segment.name) }
+    }
   }
 
   /// Seals the oldest closed segment, or merges a part of the id index. False if there is neither.
@@ -49,6 +69,7 @@ extension LogCore {
       if try giveUpIDs(in: path) { return true }
     }
     if let next = lock.withLock({ isClosed ? nil : nextToSeal() }) {
+      try checkDirectory()
       try repack(next, pace: pace)
       lock.withLock { _ = damagedIndexes.remove(next.name) }
       guard next.name.form == .open else { return true }
@@ -175,6 +196,7 @@ extension LogCore {
         ids = (min(ids.low, run.low), max(ids.high, run.high))
       }
     }
+    try checkDirectory()
     let path = "\(directory.index)/\(IDIndex.name(first.first, last.end))"
     let unfinished = path + LogDirectory.unfinished
     if try files.status(unfinished) != nil { try files.remove(unfinished) }

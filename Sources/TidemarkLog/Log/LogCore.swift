@@ -76,8 +76,10 @@ final class LogCore: @unchecked Sendable {
   var watcherTrouble: LogError?
   var lastAppend: UInt64 = 0
   var suspended: Suspension?
-  /// Sealed segments whose index turned out to be damaged: packed again by the next maintenance.
+  /// Sealed segments whose header, index or id pages turned out to be damaged: packed again by the next maintenance.
   var damagedIndexes: Set<SegmentName> = []
+  /// Those in which they were looked at by this process, or made by it.
+  var soundIndexes: Set<SegmentName> = []
 
   // MARK: The turn's
 

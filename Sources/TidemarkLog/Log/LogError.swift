@@ -32,7 +32,7 @@ public struct LogError: Error, Sendable, Equatable {
     public static let unsupportedVersion = Code("unsupportedVersion")
     /// History is damaged; the message names file, position and offsets.
     public static let corrupt = Code("corrupt")
-    /// The directory was moved, or another put in its place, while the log was open.
+    /// The directory was moved or deleted, or another put in its place, while the log was open.
     public static let directoryMoved = Code("directoryMoved")
     /// The log was closed.
     public static let closed = Code("closed")
@@ -75,7 +75,8 @@ public struct LogError: Error, Sendable, Equatable {
     public static let offsetOutOfRange = Code("offsetOutOfRange")
     /// The offset lies below the first event that is still kept.
     public static let trimmed = Code("trimmed")
-    /// A sealed segment's index or footer, or the id index, is damaged; it is rebuilt.
+    /// A sealed segment's index, id pages, footer or header, or the merged id index, is damaged. No event is lost by it. The writer that
+    /// meets it makes it again in the background; ``Log/seal()`` looks for it and makes it again at once.
     public static let damagedIndex = Code("damagedIndex")
     /// A bound makes no sense (a range upside down, an option out of its limits).
     public static let invalidArgument = Code("invalidArgument")
@@ -94,6 +95,8 @@ public struct LogError: Error, Sendable, Equatable {
   public internal(set) var position: UInt64?
   /// Offsets of the events concerned.
   public internal(set) var offsets: Range<UInt64>?
+  /// Which event of an appended batch is meant, counted from 0; nil if it is the batch as a whole, or a single event.
+  public internal(set) var batchIndex: Int?
   /// The reason.
   public internal(set) var why: String
   /// The system's error number, where one caused this.
@@ -116,6 +119,15 @@ public struct LogError: Error, Sendable, Equatable {
   }
 }
 
+extension LogError {
+  /// The same, about one event of a batch of so many.
+  func ofEvent(_ index: Int, in count: Int) -> LogError {
+    var error = self
+    error.batchIndex = count > 1 ? index : nil
+    return error
+  }
+}
+
 extension LogError: CustomStringConvertible {
   public var description: String {
     var text = what
@@ -126,7 +138,8 @@ extension LogError: CustomStringConvertible {
     } else if let position {
       text += " (position \(position))"
     }
-    if let offsets { text += ", offsets \(offsets.lowerBound)..<\(offsets.upperBound)" }
+    if let offsets, !offsets.isEmpty { text += ", offsets \(offsets.lowerBound)..<\(offsets.upperBound)" }
+    if let batchIndex { text += ", number \(batchIndex) of the batch" }
     if !why.isEmpty { text += ": \(why)" }
     if !advice.isEmpty { text += "; \(advice)" }
     return text

@@ -13,6 +13,9 @@ struct Analysis {
     /// The digest that its successor names.
     var digest: Digest128?
     var byteCount: UInt64
+
+    /// Whether it is a sealed one without a sound footer: to be packed again.
+    var lacksFooter: Bool { name.form == .sealed && footer == nil && end > name.base }
   }
 
   /// The newest segment, which was being written.
@@ -49,6 +52,20 @@ struct Analysis {
   private var discardedBase: Offset = 0
 
   var corruption: Finding? { findings.first { !$0.isHarmless && $0.kind != .gap } }
+
+  /// The first damage to history. A sealed segment without a sound footer, which is packed again, is read for it.
+  func damage() throws(LogError) -> Finding? {
+    if let corruption { return corruption }
+    for segment in segments where segment.lacksFooter {
+      let file = try files.open(directory.segment(segment.name.text), .read)
+      defer { file.close() }
+      let path = "segments/\(segment.name.text)"
+      let scan = try SegmentScan(file, try Sealer.header(file), name: path, pinnedEnd: segment.end)
+      if let damage = Sealer.damage(in: scan, end: segment.end, segment.digest, file: path) { return damage }
+    }
+    return nil
+  }
+
   /// Below this nothing is kept.
   var first: Offset { segments.first?.name.base ?? newest?.header.base ?? end }
 
@@ -204,19 +221,16 @@ struct Analysis {
         .init(id: id, parent: epochs.last?.id, forkSize: epochs.isEmpty ? 0 : candidate.name.base, created: created, rootHash: nil))
     }
     identity = LogIdentity(
-      logID: logID, created: epochs.first?.created ?? Timestamp(nanoseconds: 0), contentDigestKind: 1,
+      logID: logID, created: epochs.first?.created ?? Timestamp(nanoseconds: 0), contentDigestKind: 0,
       epochs: epochs.suffix(IdentityPages.epochLimit))
   }
 
   /// When a segment was made. Only the header tells, which is not read where the footer is sound.
   private func created(_ candidate: Candidate) throws(LogError) -> Timestamp {
-    if let header = candidate.header { return header.created }
+    guard candidate.header == nil, let footer = candidate.footer else { return candidate.header?.created ?? Timestamp(nanoseconds: 0) }
     let file = try files.open(directory.segment(candidate.name.text), .read)
     defer { file.close() }
-    do throws(LogError) { return try Sealer.header(file).created } catch {
-      guard error.code == .corrupt else { throw error }
-      return Timestamp(nanoseconds: 0)
-    }
+    return try Sealer.header(file, footer).header?.created ?? Timestamp(nanoseconds: 0)
   }
 }
 

@@ -101,13 +101,10 @@ struct Doubles {
 
   /// A sealed segment with a sound footer has it too, but it was not read yet.
   private func header(_ candidate: Analysis.Candidate) throws(LogError) -> SegmentHeader? {
-    if candidate.header != nil || candidate.footer == nil { return candidate.header }
+    guard candidate.header == nil, let footer = candidate.footer else { return candidate.header }
     let file = try files.open(directory.segment(candidate.name.text), .read)
     defer { file.close() }
-    do throws(LogError) { return try Sealer.header(file) } catch {
-      guard error.code == .corrupt else { throw error }
-      return nil
-    }
+    return try Sealer.header(file, footer).header
   }
 
   /// The offset after its last event.

@@ -7,13 +7,14 @@ public struct FindingKind: RawRepresentable, Hashable, Sendable {
   public static let tornTail = FindingKind(rawValue: "torn-tail")
   /// An interrupted seal, recovery, roll or trim.
   public static let leftover = FindingKind(rawValue: "leftover")
-  /// An index, a footer or the id index; derived, rebuilt.
+  /// An index, id pages, the footer of a sealed segment or, where its footer is sound, its header; or the merged id index. Made again by
+  /// sealing.
   public static let damagedIndex = FindingKind(rawValue: "damaged-index")
   /// One or both identity slots; rebuilt.
   public static let damagedIdentity = FindingKind(rawValue: "damaged-identity")
   /// A frame does not verify.
   public static let damagedFrame = FindingKind(rawValue: "damaged-frame")
-  /// A segment's header does not verify, so nothing in it can.
+  /// A segment's header does not verify, and nothing serves in its place.
   public static let damagedHeader = FindingKind(rawValue: "damaged-header")
   /// No segment holds a range of offsets.
   public static let missingSegment = FindingKind(rawValue: "missing-segment")

@@ -1,4 +1,6 @@
 /// Copies what can be read of a damaged log into a new one, at the same offsets. What can't be read becomes a gap there.
+///
+/// The new log is built beside its place under another name, and gets its own when it is whole and durable.
 struct Salvage {
   private let source: LogCore
   private let target: LogDirectory
@@ -15,9 +17,33 @@ struct Salvage {
     options.sealing = .manual
     let source = try LogCore.openForReading(path, options, environment, isSalvaging: true)
     defer { try? source.close() }
-    let identity = try LogCore.create(newPath, options, environment)
-    var salvage = Salvage(source, LogDirectory(path: newPath), environment, options, identity)
-    return try salvage.run(progress)
+    let files = environment.fileSystem
+    var place = newPath[...]
+    while place.count > 1, place.last == "/" { place.removeLast() }
+    try checkPlace(String(place), files)
+    let number = String(UInt32(truncatingIfNeeded: environment.random.next()), radix: 16)
+    let unfinished = LogDirectory(path: "\(place).unfinished-\(number)")
+    for path in [unfinished.path, unfinished.segments, unfinished.index, unfinished.torn] { try files.makeDirectory(path) }
+    let identity = LogCore.newIdentity(options, environment)
+    var salvage = Salvage(source, unfinished, environment, options, identity)
+    let report = try salvage.run(progress)
+    try LogCore.writeIdentity(identity, generation: 1, unfinished, files)
+    try files.rename(unfinished.path, to: String(place))
+    try LogCore.syncName(of: String(place), files)
+    return report
+  }
+
+  /// Nothing may be there but an empty directory.
+  private static func checkPlace(_ path: String, _ files: any FileSystem) throws(LogError) {
+    guard let status = try files.status(path) else { return }
+    guard status.isDirectory else {
+      throw LogError(.notADirectory, "a log is a directory", file: path, why: "this is a file", advice: "name a directory")
+    }
+    guard try files.list(path).isEmpty else {
+      throw LogError(
+        .alreadyExists, "the directory is in use already", file: path, why: "it holds a log, or something else",
+        advice: "choose another place")
+    }
   }
 
   private init(_ source: LogCore, _ target: LogDirectory, _ environment: Environment, _ options: LogOptions, _ identity: LogIdentity) {
@@ -30,12 +56,7 @@ struct Salvage {
 
   private mutating func run(_ progress: ((Progress) -> Bool)?) throws(LogError) -> SalvageReport {
     let (first, size) = source.lock.withLock { (source.firstOffset, source.published) }
-    // The log that `create` made is empty; its first segment gives way to one that begins where the old log begins.
     var segment = try fresh(base: first, after: nil)
-    for name in try environment.fileSystem.list(target.segments) where name != segment.name.text {
-      try environment.fileSystem.remove(target.segment(name))
-    }
-    try environment.fileSystem.syncDirectory(target.segments)
     var cursor = try Cursor(source, Query(offsets: first..<size, includesControlEvents: true, onDamage: .skip))
     var buffer = FrameBuffer(capacity: 64 << 10)
     var count: UInt32 = 0
@@ -52,7 +73,7 @@ struct Salvage {
           count = 1
         }
         if let progress, !progress(Progress(done: next - first, total: size - first)) {
-          throw LogError(.closed, "salvaging was stopped", file: target.path, advice: "remove the new log and run it again")
+          throw LogError(.closed, "salvaging was stopped", file: target.path, advice: "remove what was begun and run it again")
         }
       } else {
         count += 1

@@ -62,6 +62,7 @@ struct Verification {
     var check = SealedCheck(file, footer, name: name)
     let findings = try check.run()
     report.findings += findings
+    if let trouble = check.headerTrouble { report.findings.append(Finding(.damagedIndex, file: name, position: 0, "header: \(trouble)")) }
     report.frameCount += check.frameCount
     if let summary = check.counted { count(summary) }
     if footer.gapCount > 0 { report.findings += check.gaps }

@@ -101,6 +101,13 @@ final class ActiveSegment: @unchecked Sendable {
   }
 
   private func syncFile() throws(LogError) {
+    // What is synced into a deleted file is gone when the file is closed.
+    if file.isDeleted() {
+      hasFailed = true
+      throw LogError(
+        .directoryMoved, "the segment that is written to was deleted", file: file.path, why: "no name leads to the file any more",
+        advice: "get the log back from a copy; nothing that is appended here would be kept")
+    }
     if seeded(.noSync) { return }
     do throws(LogError) { try file.sync() } catch {
       if seeded(.failedSyncRetried), (try? file.sync()) != nil { return }

@@ -7,6 +7,8 @@ struct SealedCheck {
   private(set) var frameCount: UInt64 = 0
   /// What its frames hold, once it was read; damaged ranges count as gaps.
   private(set) var counted: SegmentSummary?
+  /// Why the header does not serve, if it does not; the footer stands in for it.
+  private(set) var headerTrouble: String?
   /// Ranges that an earlier recovery gave up.
   private(set) var gaps: [Finding] = []
 
@@ -16,33 +18,27 @@ struct SealedCheck {
     self.name = name
   }
 
-  /// What is wrong with it. Throws only if reading fails.
+  /// What is wrong with it behind its header. Throws only if reading fails.
   mutating func run() throws(LogError) -> [Finding] {
-    var findings: [Finding] = []
-    let header: SegmentHeader
-    do throws(LogError) { header = try Sealer.header(file) } catch {
-      if error.code == .corrupt {
-        return [Finding(.damagedHeader, file: name, position: 0, offsets: footer.base..<footer.end, error.why)]
-      }
-      throw error
-    }
-    if header.logID != footer.logID || header.epochID != footer.epochID || header.segmentID != footer.segmentID
-      || header.base != footer.base
-      || header.predecessor != footer.predecessor
-    {
-      findings.append(
-        Finding(.damagedHeader, file: name, position: 0, offsets: footer.base..<footer.end, "header and footer contradict each other"))
-      return findings
-    }
+    let own = try Sealer.header(file, footer)
+    headerTrouble = own.trouble
+    let header = own.header ?? footer.standIn
     var content = Content(header)
-    findings += try frames(header, &content)
+    var findings = try frames(header, &content)
     counted = content.summary
     if findings.isEmpty { findings += compare(content) }
-    findings += try index(content, isWhole: findings.isEmpty)
-    if findings.isEmpty, try digest() != footer.fileDigest {
+    findings += try index(findings.isEmpty ? content : nil)
+    if findings.isEmpty, headerTrouble == nil, try digest() != footer.fileDigest {
       findings.append(Finding(.damagedIndex, file: name, position: 0, "the file's digest does not match its footer"))
     }
     return findings
+  }
+
+  /// Whether header, id pages and index can be read: what is made again without them. The events are not looked at.
+  func isSoundBesideEvents() throws(LogError) -> Bool {
+    let own = try Sealer.header(file, footer)
+    guard own.trouble == nil || own.isNewer else { return false }
+    return try index(nil).isEmpty
   }
 
   /// What the frames hold, to compare with index and footer.
@@ -138,11 +134,12 @@ struct SealedCheck {
     return findings
   }
 
-  private func index(_ content: Content, isWhole: Bool) throws(LogError) -> [Finding] {
+  /// - Parameter content: what the frames hold; nil if that is not known, or not whole.
+  private func index(_ content: Content?) throws(LogError) -> [Finding] {
     var findings: [Finding] = []
     let run = IDPageRun(file: file, position: footer.idPagesPosition, pageCount: Int(clamping: footer.idPageCount), seed: footer.seed)
     var page = [UInt8](repeating: 0, count: IDPages.pageByteCount)
-    let entries = content.builder.entries.sorted()
+    let entries = content?.builder.entries.sorted()
     for number in 0..<run.pageCount {
       let at = run.position + UInt64(number * IDPages.pageByteCount)
       do throws(LogError) { try run.load(number, into: &page) } catch {
@@ -151,7 +148,7 @@ struct SealedCheck {
         continue
       }
       let first = number * IDPages.entriesPerPage
-      if isWhole,
+      if let entries,
         IDPages.encode(
           entries[min(first, entries.count)..<min(entries.count, first + IDPages.entriesPerPage)], number: number, seed: footer.seed)
           != page
@@ -159,7 +156,7 @@ struct SealedCheck {
         findings.append(Finding(.damagedIndex, file: name, position: at, "the id index does not match the events"))
       }
     }
-    if isWhole && IDPages.pageCount(entries: entries.count) != run.pageCount {
+    if let entries, IDPages.pageCount(entries: entries.count) != run.pageCount {
       findings.append(Finding(.damagedIndex, file: name, position: run.position, "the id index has the wrong number of pages"))
     }
     var reader = FrameReader(file, seed: footer.seed, from: footer.indexPosition, limit: footer.fileLength - UInt64(Footer.byteCount))
@@ -171,8 +168,7 @@ struct SealedCheck {
       findings.append(Finding(.damagedIndex, file: name, position: footer.indexPosition, "the index can't be read"))
       return findings
     }
-    guard isWhole else { return findings }
-    if stored != content.builder.finish() {
+    if let content, stored != content.builder.finish() {
       findings.append(Finding(.damagedIndex, file: name, position: footer.indexPosition, "the index does not match the events"))
     }
     return findings

@@ -12,20 +12,17 @@ struct Sealer {
   /// Seals the segment `name`, of which everything up to `end` counts. Returns the footer, or the finding if the segment turns out to be
   /// damaged:
   /// then it is left as it is.
-  func seal(_ name: SegmentName, end: Offset, digest: Digest128?) throws(LogError) -> Result {
+  ///
+  /// - Parameter standIn: for a sealed segment, what to put in the place of its header if that is damaged.
+  func seal(_ name: SegmentName, end: Offset, digest: Digest128?, standIn: SegmentHeader? = nil) throws(LogError) -> Result {
     let files = environment.fileSystem
     let path = directory.segment(name.text)
     let source = try files.open(path, .read)
     defer { source.close() }
-    let header = try Self.header(source)
+    let header: SegmentHeader
+    if let standIn { header = standIn } else { header = try Self.header(source) }
     let scan = try SegmentScan(source, header, name: directory.relative(path), pinnedEnd: end)
-    if let damage = scan.findings.first(where: { $0.kind != .gap }) { return .damaged(damage) }
-    if let digest, scan.summary.digest.value != digest {
-      return .damaged(
-        Finding(
-          .pinMismatch, file: directory.relative(path), offsets: header.base..<end,
-          "the records differ from the digest that the next segment names"))
-    }
+    if let damage = Self.damage(in: scan, end: end, digest, file: directory.relative(path)) { return .damaged(damage) }
     let sealedName = SegmentName(base: name.base, segmentID: name.segmentID, form: .sealed)
     let sealedPath = directory.segment(sealedName.text)
     let unfinished = sealedPath + LogDirectory.unfinished
@@ -47,6 +44,14 @@ struct Sealer {
     }
   }
 
+  /// Why a segment can't be sealed: its frames up to `end` are damaged, or others than the next segment names.
+  static func damage(in scan: SegmentScan, end: Offset, _ digest: Digest128?, file: String) -> Finding? {
+    if let damage = scan.findings.first(where: { $0.kind != .gap }) { return damage }
+    guard let digest, scan.summary.digest.value != digest else { return nil }
+    return Finding(
+      .pinMismatch, file: file, offsets: scan.summary.base..<end, "the records differ from the digest that the next segment names")
+  }
+
   enum Result {
     case sealed(Footer)
     case damaged(Finding)
@@ -63,6 +68,17 @@ struct Sealer {
       throw LogError(
         .unsupportedVersion, "the log is newer than this program", file: file.path, position: 0, why: why,
         advice: "use the version that wrote it")
+    }
+  }
+
+  /// The header of a sealed segment with a sound footer, or why it does not serve. A newer one is left as it is.
+  static func header(_ file: any File, _ footer: Footer) throws(LogError) -> (header: SegmentHeader?, trouble: String?, isNewer: Bool) {
+    do throws(LogError) {
+      let header = try Self.header(file)
+      return footer.matches(header) ? (header, nil, false) : (nil, "header and footer contradict each other", false)
+    } catch {
+      guard error.code == .corrupt || error.code == .unsupportedVersion else { throw error }
+      return (nil, error.why, error.code == .unsupportedVersion)
     }
   }
 
@@ -91,10 +107,11 @@ struct Sealer {
   static func verify(_ file: any File, _ footer: Footer, expected digest: Digest128) throws(LogError) {
     var check = SealedCheck(file, footer, name: file.path)
     let findings = try check.run()
-    guard findings.isEmpty, footer.digest == digest else {
+    guard findings.isEmpty, check.headerTrouble == nil, footer.digest == digest else {
       throw LogError(
         .io, "a sealed segment reads back differently from what was written", file: file.path, position: findings.first?.position,
-        why: findings.first?.message ?? "the record digest differs", advice: "check the memory and the disk; the open form is still there")
+        why: findings.first?.message ?? check.headerTrouble ?? "the record digest differs",
+        advice: "check the memory and the disk; the open form is still there")
     }
   }
 }

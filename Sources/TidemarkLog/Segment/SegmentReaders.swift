@@ -12,7 +12,7 @@ final class SegmentAccess: Sendable {
   let sessions: [SegmentIndex.SessionEntry]
   /// Where to start reading in an open form that was scanned.
   let checkpoints: Checkpoints?
-  /// Set if the index could not be read.
+  /// Set if the index, or the header of a sealed segment, could not be read.
   let damagedIndex: Bool
 
   /// - Parameter scannedTo: for an open form of which nothing is known yet: scan it up to that offset.
@@ -39,7 +39,8 @@ final class SegmentAccess: Sendable {
       return
     }
     // The footer is enough to read by; the header only adds the session.
-    let header = try? Sealer.header(file)
+    let own = try? Sealer.header(file, footer)
+    let header = own?.header
     seed = footer.seed
     headerSession = header?.session ?? []
     limit = footer.idPagesPosition
@@ -50,13 +51,12 @@ final class SegmentAccess: Sendable {
       frames = index.frames
       sessions = index.sessions
       checkpoints = nil
-      damagedIndex = false
+      damagedIndex = own?.trouble != nil && own?.isNewer == false
     } else {
-      var scan: SegmentScan?
-      if let header { scan = try SegmentScan(file, header, name: name.text, pinnedEnd: footer.end) }
+      let scan = try SegmentScan(file, header ?? footer.standIn, name: name.text, pinnedEnd: footer.end)
       frames = nil
-      sessions = scan?.summary.sessions ?? []
-      checkpoints = scan?.checkpoints
+      sessions = scan.summary.sessions
+      checkpoints = scan.checkpoints
       damagedIndex = true
     }
   }

@@ -16,7 +16,8 @@ package protocol FileSystem: AnyObject, Sendable {
   func syncDirectory(_ path: String) throws(LogError)
   /// Takes the writer's lock and writes the holder's name into the file. Throws ``LogError/Code/locked`` with the present holder's name.
   func lock(_ path: String, holder: String) throws(LogError) -> any FileLock
-  /// Maps one page that processes share, filled with zeros if it is writable. For readers nil if the file is not there or too short.
+  /// Maps one page that processes share. If it is writable, zeros are added to what is there. For readers nil if the file is not there or
+  /// too short.
   func sharedPage(_ path: String, writable: Bool) throws(LogError) -> SharedPage?
 }
 
@@ -52,6 +53,8 @@ package protocol File: AnyObject, Sendable {
   /// Asks the system to begin sending the bytes to the device, so that the next sync has less to do. A hint: nothing counts on it.
   func startWriteback(at position: UInt64, count: Int)
   func byteCount() throws(LogError) -> UInt64
+  /// Whether it was deleted: no name leads to it any more.
+  func isDeleted() -> Bool
   func makeReadOnly() throws(LogError)
   /// Closes the descriptor. Calls after that fail; closing twice is harmless.
   func close()
@@ -59,6 +62,7 @@ package protocol File: AnyObject, Sendable {
 
 extension File {
   package func startWriteback(at position: UInt64, count: Int) {}
+  package func isDeleted() -> Bool { false }
 }
 
 package protocol FileLock: AnyObject, Sendable {

@@ -97,7 +97,7 @@ func yieldThread() { sched_yield() }
 /// A thread of our own: blocking calls must not stand on the cooperative pool.
 ///
 /// The body runs once; nobody joins it, it keeps what it needs alive itself.
-func startThread(name: StaticString, lowPriority: Bool, _ body: @escaping @Sendable () -> Void) throws(LogError) {
+func runThread(name: StaticString, lowPriority: Bool, _ body: @escaping @Sendable () -> Void) throws(LogError) {
   final class Box: Sendable {
     let body: @Sendable () -> Void
     let lowPriority: Bool

@@ -64,6 +64,11 @@ final class POSIXFile: File, @unchecked Sendable {
     return UInt64(max(0, status.st_size))
   }
 
+  func isDeleted() -> Bool {
+    var status = stat()
+    return unsafe fstat(descriptor, &status) == 0 && status.st_nlink == 0
+  }
+
   func makeReadOnly() throws(LogError) {
     if fchmod(descriptor, 0o444) != 0 { throw LogError(errno: lastErrno, "cannot make read-only", path) }
   }

@@ -102,9 +102,10 @@ package final class POSIXFileSystem: FileSystem {
     let descriptor = try Self.open(path, writable ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDONLY | O_CLOEXEC)
     defer { _ = tidemark_close(descriptor) }
     if writable {
-      // Zeros written, not only a length: a store into a page that the file system has no room for would end the process.
-      let zeros = [UInt8](repeating: 0, count: SharedPage.byteCount)
-      let written = unsafe zeros.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+      // Bytes written, not only a length: a store into a page that the file system has no room for would end the process.
+      var bytes = [UInt8](repeating: 0, count: SharedPage.byteCount)
+      _ = unsafe bytes.withUnsafeMutableBytes { unsafe pread(descriptor, $0.baseAddress, $0.count, 0) }
+      let written = unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
       if written != SharedPage.byteCount { throw LogError(errno: written < 0 ? lastErrno : ENOSPC, "cannot write", path) }
     }
     let protection = writable ? PROT_READ | PROT_WRITE : PROT_READ
@@ -124,6 +125,8 @@ private final class POSIXLock: FileLock, @unchecked Sendable {
   func release() {
     guard descriptor >= 0 else { return }
     _ = ftruncate(descriptor, 0)
+    // Given up before it is closed: a process that is being started has a copy of the descriptor for a moment.
+    _ = flock(descriptor, LOCK_UN)
     _ = tidemark_close(descriptor)
     descriptor = -1
   }

@@ -84,23 +84,11 @@ enum CatCommand {
     let isComplete = selection.isDone || selection.to.map { $0 <= cursor.position } ?? false
     if selection.follow, !isComplete, !Interrupt.isRequested { try Follower.run(log, from: cursor.position, selection, formatter) }
     if Interrupt.isRequested, !selection.follow { throw Interrupted() }
-    let isWhole = isComplete || selection.follow ? true : try tellOfEnd(log, selection)
-    return cursor.gaps.isEmpty && isWhole ? .success : .negative
-  }
-
-  /// Behind the last event: tells what may have followed it. False if part of the log is missing there and the user wants to pass over it.
-  private static func tellOfEnd(_ log: Log, _ selection: EventSelection) throws -> Bool {
-    for finding in log.recoveryReport.findings {
-      if finding.kind == .tornTail { Output.complain("not shown: \(finding.line); `tidemark recover` decides") }
-      guard finding.kind == .missingNewest, finding.offsets?.isEmpty ?? true else { continue }
-      if !selection.salvage {
-        throw ToolError(
-          .corrupt, "the log is damaged: \(finding.kind.rawValue)", place: "\(log.path)/segments", why: finding.message,
-          advice: "what stands before it was printed; get the file back, or go on with `tidemark recover --policy quarantine`")
+    if !isComplete && !selection.follow {
+      for finding in log.recoveryReport.findings where finding.kind == .tornTail {
+        Output.complain("not shown: \(finding.line); `tidemark recover` decides")
       }
-      Output.complain("passed over \(finding.line)")
-      return false
     }
-    return true
+    return cursor.gaps.isEmpty ? .success : .negative
   }
 }

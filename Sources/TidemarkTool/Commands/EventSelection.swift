@@ -45,7 +45,7 @@ struct EventSelection {
 
   func query(_ log: Log) -> Query {
     var query = Query()
-    if from != nil || to != nil {
+    if from != nil || to != nil || follow {
       let first = from ?? log.first
       query.offsets = first..<max(first, min(to ?? .max, log.size))
     }

@@ -5,7 +5,10 @@ enum SalvageCommand {
   static let description = CommandDescription(
     "salvage", "copy what can be read of a damaged log into a new one", arguments: [.log, .init("OUT", "the directory of the new log")],
     options: [.json],
-    notes: ["The damaged log is left as it is. Ends with exit code 1 if something could not be read; what is missing is listed."],
+    notes: [
+      "The damaged log is left as it is. Ends with exit code 1 if something could not be read; what is missing is listed.",
+      "Until the new log is whole it is called OUT.unfinished- and a number; what an interrupted run leaves there may be removed.",
+    ],
     examples: [.init("tidemark salvage captures rescued", "save what is there")])
 
   static func run(_ arguments: ParsedArguments, _ output: Output) throws -> ExitCode {

@@ -17,7 +17,8 @@ struct Importer {
   private(set) var conflicts: UInt64 = 0
 
   private var batch: [NewEvent] = []
-  private var batchLine = 0
+  /// On which line each event of it starts.
+  private var batchLines: [Int] = []
 
   init(log: Log, batchSize: Int, acknowledge: @escaping (Offset) throws -> Void) {
     self.log = log
@@ -32,21 +33,21 @@ struct Importer {
       do {
         try Interrupt.check()
         guard let event = try reader.next() else { break }
-        if batch.isEmpty { batchLine = reader.lineNumber }
         batch.append(event)
+        batchLines.append(reader.lineNumber)
       } catch {
         failure = error
         break
       }
       guard batch.count == batchSize else { continue }
-      try commit(reader.lineNumber, source)
+      try commit(source)
       progress.update(done: reader.consumedByteCount, of: source.byteCount, "\(count + duplicates) events")
     }
-    if !batch.isEmpty { try commit(reader.lineNumber, source) }
+    if !batch.isEmpty { try commit(source) }
     if let failure { throw Self.explain(failure, reader, source) }
   }
 
-  private mutating func commit(_ line: Int, _ source: FileSource) throws {
+  private mutating func commit(_ source: FileSource) throws {
     do {
       let answers = try batch.count == 1 ? [log.append(batch[0])] : log.append(batch)
       for answer in answers {
@@ -58,30 +59,33 @@ struct Importer {
         }
       }
       batch.removeAll(keepingCapacity: true)
+      batchLines.removeAll(keepingCapacity: true)
     } catch let error as LogError {
       if error.code == .conflict { conflicts += 1 }
-      throw Self.explain(error, source, batchLine...max(batchLine, line))
+      throw Self.explain(error, source, batchLines)
     }
     try acknowledge(log.size)
   }
 
   /// What is the matter with an event is told with its line; what is the matter with the log, with its file.
-  private static func explain(_ error: LogError, _ source: FileSource, _ lines: ClosedRange<Int>) -> ToolError {
-    let place = lines.count == 1 ? "line \(lines.lowerBound)" : "lines \(lines.lowerBound) to \(lines.upperBound)"
+  private static func explain(_ error: LogError, _ source: FileSource, _ lines: [Int]) -> ToolError {
+    let (first, last) = (lines.first ?? 0, lines.last ?? 0)
+    var place = first == last ? "line \(first)" : "lines \(first) to \(last)"
+    if let index = error.batchIndex, lines.indices.contains(index) { place = "line \(lines[index])" }
     switch error.code {
-    case .tooLarge where lines.count > 1:
+    case .tooLarge where lines.count > 1 && error.batchIndex == nil:
       return ToolError(
         ExitCode(error.code), error.what, place: "\(source.name), \(place)", why: error.why,
-        advice: "name a smaller --batch; what came before is in the log")
+        advice: "name a smaller --batch; what came before line \(first) is in the log")
     case .conflict, .invalidEvent, .invalidText, .timeOutOfRange, .stringTooLong, .tooLarge:
       return ToolError(
         ExitCode(error.code), error.what, place: "\(source.name), \(place)", why: error.why,
-        advice: "\(error.advice); what came before is in the log")
+        advice: "\(error.advice); what came before line \(first) is in the log")
     default:
       let file = error.file.map { file in error.position.map { "\(file), byte \($0)" } ?? file }
       return ToolError(
         ExitCode(error.code), error.what, place: file, why: error.why,
-        advice: "\(error.advice); \(source.name) is not appended from line \(lines.lowerBound) on")
+        advice: "\(error.advice); \(source.name) is not appended from line \(first) on")
     }
   }
 

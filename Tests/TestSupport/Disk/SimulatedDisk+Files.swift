@@ -74,6 +74,13 @@ extension SimulatedDisk {
     return UInt64(state.nodes[file.slot].cache.count)
   }
 
+  /// No call of the kernel's that could fail: it is not counted.
+  func isDeleted(_ file: SimulatedFile) -> Bool {
+    enter()
+    defer { leave() }
+    return file.generation == generation && !state.isNamed(file.slot)
+  }
+
   func makeReadOnly(_ file: SimulatedFile) throws(LogError) {
     enter()
     defer { leave() }

@@ -28,6 +28,7 @@ final class SimulatedFile: File, @unchecked Sendable {
   func write(_ bytes: RawSpan, at position: UInt64) throws(LogError) { try disk.write(self, bytes, at: position) }
   func sync() throws(LogError) { try disk.sync(self) }
   func byteCount() throws(LogError) -> UInt64 { try disk.byteCount(self) }
+  func isDeleted() -> Bool { disk.isDeleted(self) }
   func makeReadOnly() throws(LogError) { try disk.makeReadOnly(self) }
   func close() { disk.close(self) }
 }

@@ -9,7 +9,7 @@ from .frame import GAP, INDEX
 from .merged import check_merged
 from .record import SESSION, USER, boot_id
 from .report import Finding
-from .sealed import check_sealed, header_fault
+from .sealed import check_sealed
 
 
 class Log:
@@ -73,12 +73,8 @@ class Log:
     entries = {} if os.path.isdir(os.path.join(self.path, "index")) else None
     for settled in self.settled_segments():
       segment = settled.segment
-      fault = header_fault(segment) if segment.footer else None
       if entries is not None:
         entries[segment.id] = settled.id_entries() if settled.is_whole else None
-      if fault:
-        self.discount(settled, fault)
-        continue
       frames += sum(1 for frame in settled.frames if frame.type <= INDEX)
       kinds = [record.kind for _, record in settled.contents()]
       events += kinds.count(USER)
@@ -97,12 +93,6 @@ class Log:
       "segments": len(self.analysis.segments) + (1 if newest and newest.is_readable else 0),
       "findings": [finding.to_json() for finding in self.findings],
     }
-
-  def discount(self, settled, fault):
-    """A sealed segment with a damaged header is served, but its events do not count, and nothing else is said of it."""
-    segment = settled.segment
-    self.findings = [finding for finding in self.findings if finding.file != segment.file or finding in self.analysis.findings]
-    self.findings.append(Finding("damaged-header", segment.file, 0, segment.base, segment.end, fault))
 
   def digest(self):
     """A digest over all records that can be read, and their numbers."""

@@ -18,7 +18,8 @@ class Summary:
   """What the records of a segment say; index and footer must say the same."""
 
   def __init__(self, settled):
-    header = settled.segment.header
+    # Where the header is damaged, the footer says what is in force.
+    header = settled.segment.header or settled.segment.footer
     self.base = settled.segment.base
     self.frames = []
     self.types, self.subjects, self.sessions, self.entries = {}, {}, [], []
@@ -76,14 +77,17 @@ def check_sealed(settled, seed):
     found.append(Finding("damaged-index", segment.file, position, message=message))
 
   whole = settled.is_whole
+  incarnation = (segment.header or settled.frames[0]).incarnation if segment.header or settled.frames else None
   summary = Summary(settled) if whole else None
+  if not segment.header:
+    derived(0, "header: %s" % segment.header_damage)
   for position, message in page_faults(data, footer.pages_at, footer.page_count, seed, summary.entries if whole else None):
     derived(position, message)
   try:
     index = read_index(data, footer, seed, segment.file)
     if index.next != len(data) - FOOTER_SIZE:
       derived(index.position, "the index does not end at the footer")
-    elif index.base != segment.end or index.durable != segment.end or index.incarnation != segment.header.incarnation:
+    elif index.base != segment.end or index.durable != segment.end or incarnation not in (None, index.incarnation):
       derived(index.position, "the index frame states other offsets or another writer")
     elif whole and index.raw != summary.index():
       derived(index.position, "the index differs from the records")
@@ -95,17 +99,9 @@ def check_sealed(settled, seed):
       derived(len(data) - FOOTER_SIZE, fault)
     if settled.record_digest() != footer.digest:
       found.append(Finding("pin-mismatch", segment.file, None, segment.base, segment.end, "the records differ from the record digest"))
-    if not found and xxh128(data[:-FOOTER_SIZE]) != footer.file_digest:
+    if not found and segment.header and xxh128(data[:-FOOTER_SIZE]) != footer.file_digest:
       derived(0, "the digest of the file differs")
   return found
-
-
-def header_fault(segment):
-  """Why the header of a sealed segment with a sound footer does not count, or None."""
-  if segment.header is None:
-    return segment.header_damage
-  same = all(getattr(segment.header, field) == getattr(segment.footer, field) for field in ("log_id", "epoch", "id", "base", "pin"))
-  return None if same else "header and footer contradict each other"
 
 
 def footer_fault(settled, summary):

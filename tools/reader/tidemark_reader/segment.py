@@ -7,9 +7,11 @@ from .frame import EVENTS, GAP
 from .hashes import RecordDigest, fingerprint
 from .page import FOOTER_SIZE, PAGE_SIZE, Footer, Header, segment_seed
 from .record import TRIM, trim_floor
-from .report import Damaged, Finding
+from .report import Damaged, Finding, Unsupported
 from .walk import Hole, walk_open, walk_sealed
 
+# What the footer of a sealed segment repeats of its header.
+IDS = ("log_id", "epoch", "id", "base", "pin")
 NAME = re.compile(r"([0-9]{20})-([0-9a-f]{32})\.(open|sealed)\Z")
 
 
@@ -43,6 +45,12 @@ class Segment:
       self.header = Header(page, self.file)
     except Damaged as damage:
       self.header_damage = str(damage)
+    except Unsupported as newer:
+      if not self.footer:
+        raise
+      self.header_damage = str(newer)
+    if self.header and self.footer and not all(getattr(self.header, field) == getattr(self.footer, field) for field in IDS):
+      self.header, self.header_damage = None, "header and footer contradict each other"
 
   def load_footer(self, page, position):
     """Read the footer of a sealed file."""
