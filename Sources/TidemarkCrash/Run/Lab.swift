@@ -154,8 +154,12 @@ struct Series: Sendable {
   let fault: Fault
   let meter: Meter
 
-  init(_ lab: Lab, _ subject: Subject, _ fault: Fault, _ budget: Budget) {
+  /// Tells runs of the same fault and engine apart, so that another one makes other choices.
+  private let attempt: Int
+
+  init(_ lab: Lab, _ subject: Subject, _ fault: Fault, _ budget: Budget, attempt: Int = 0) {
     self.lab = lab
+    self.attempt = attempt
     self.subject = subject
     self.fault = fault
     meter = Meter(lab, "\(fault.title), \(subject.name)", budget)
@@ -182,7 +186,7 @@ struct Series: Sendable {
   /// Random numbers that follow from the seed, the fault, the engine and the lane.
   func generator(_ lane: Int) -> SplitMix64 {
     var state = lab.seed
-    for byte in "\(fault.rawValue)/\(subject.name)/\(lane)".utf8 { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    for byte in "\(fault.rawValue)/\(subject.name)/\(lane)/\(attempt)".utf8 { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
     return SplitMix64(state: state)
   }
 }
