@@ -29,12 +29,15 @@ let package = Package(
     .target(name: "CPlatform"),
     .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: strict + seededBugs),
     .target(name: "TidemarkText", swiftSettings: strict),
-    .executableTarget(name: "TidemarkTool", dependencies: ["TidemarkLog", "TidemarkText"], swiftSettings: strict),
+    .target(name: "CCrash"),
+    .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
+    .executableTarget(name: "TidemarkTool", dependencies: ["TidemarkCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], path: "Tests/TestSupport", swiftSettings: strict),
     .executableTarget(
       name: "Simulation", dependencies: ["TestSupport", "TidemarkLog"], path: "Tests/Simulation", swiftSettings: strict + seededBugs),
     .testTarget(name: "TidemarkLogTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: strict),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: strict),
+    .testTarget(name: "TidemarkCrashTests", dependencies: ["TidemarkCrash"], swiftSettings: strict),
     .testTarget(name: "TidemarkToolTests", dependencies: ["TidemarkTool"], swiftSettings: strict),
     .testTarget(name: "TidemarkTextTests", dependencies: ["TidemarkText"], swiftSettings: strict),
   ]

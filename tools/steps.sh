@@ -101,6 +101,12 @@ with_tool() {
   "$TIDEMARK_PYTHON" "$script" "$(swift build -c release --show-bin-path)/tidemark" "$@"
 }
 
+# crash LAYER OPTIONS...: a layer of real crashes, on the release executable.
+crash() {
+  swift build "${BUILD[@]}" -c release --product tidemark
+  tools/crash.sh "$(swift build -c release --show-bin-path)/tidemark" "$@"
+}
+
 thread_sanitizer() {
   TSAN_OPTIONS=halt_on_error=1 swift_tests thread-sanitizer --sanitize=thread --scratch-path .build/thread "$@"
 }

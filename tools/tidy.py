@@ -12,7 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SKIPPED_FOLDERS = {".build", ".git", ".swiftpm", "scratch", "__pycache__", "results"}
-LIBRARIES = ("Sources/TidemarkLog/", "Sources/TidemarkText/")
+LIBRARIES = ("Sources/TidemarkLog/", "Sources/TidemarkText/", "Sources/TidemarkCrash/")
 
 MAXIMUM_LINE = 140
 MAXIMUM_FILE = 500
@@ -21,6 +21,7 @@ MAXIMUM_FILE = 500
 UNSAFE_ALLOWED = (
     "Sources/TidemarkLog/Storage/",
     "Sources/TidemarkLog/Commit/",
+    "Sources/TidemarkCrash/Platform/",
     "Sources/TidemarkLog/Format/Bytes.swift",
     "Sources/TidemarkLog/Format/FrameBuffer.swift",
     "Sources/TidemarkLog/Format/IDPages.swift",
@@ -40,6 +41,7 @@ PLATFORM_FILES = ("Sources/TidemarkLog/Storage/Libc.swift", "Sources/TidemarkToo
 IMPORT_ALLOWED = {
     "CLZ4": ("Sources/TidemarkLog/Format/Compression.swift",),
     "CXXHash": ("Sources/TidemarkLog/Format/Hash.swift",),
+    "CCrash": ("Sources/TidemarkCrash/Platform/", "Sources/TidemarkCrash/Subjects/PlainStore.swift"),
     "CPlatform": ("Sources/TidemarkLog/Storage/", "Sources/TidemarkLog/Format/Bytes.swift"),
     "Glibc": PLATFORM_FILES,
     "Musl": PLATFORM_FILES,

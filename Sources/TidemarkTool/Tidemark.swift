@@ -1,3 +1,4 @@
+import TidemarkCrash
 import TidemarkLog
 import TidemarkText
 
@@ -18,11 +19,13 @@ enum Tidemark {
     Command(SalvageCommand.description, SalvageCommand.run),
     Command(SealCommand.description, SealCommand.run),
     Command(TrimCommand.description, TrimCommand.run),
+    Command(CrashTestCommand.description, CrashTestCommand.run),
   ]
 
   static func main() {
     System.occupyStandardDescriptors()
     Interrupt.install()
+    if let code = hiddenCommand(Array(CommandLine.arguments.dropFirst())) { System.end(code: code) }
     let output = Output()
     do {
       let code = try run(System.arguments(), output)
@@ -37,6 +40,17 @@ enum Tidemark {
       let error = ToolError(error)
       Output.complain(error.description)
       System.end(error.exitCode)
+    }
+  }
+
+  /// What `crashtest` starts as programs of their own; not for people.
+  private static func hiddenCommand(_ words: [String]) -> Int32? {
+    let rest = Array(words.dropFirst())
+    switch words.first {
+    case SubjectProgram.word: return SubjectProgram.run(rest, version: version)
+    case LimitProgram.word: return LimitProgram.run(rest)
+    case DiskProgram.word: return DiskProgram.run(rest)
+    default: return nil
     }
   }
 

@@ -150,6 +150,21 @@ import TidemarkLog
     #expect(fixture.log.identity.contentDigestKind == 2 && fixture.log.recoveryReport.findings.isEmpty)
   }
 
+  @Test func `what a crash left of a log that was being made is no log, and making it again works`() throws {
+    let fixture = try closedLog()
+    var image = fixture.disk.image
+    for file in image.files(under: "/log") { try image.delete(file) }
+    try image.setContents(of: "/log/segments/unfinished.open.tmp", to: [1, 2, 3])
+    let (_, environment) = environment(image, 1)
+    for open in [Log.open(at:options:environment:), Log.openForReading(at:options:environment:)] {
+      #expect(code { _ = try open("/log", fixture.options, environment) } == .notALog)
+    }
+    try Log.create(at: "/log", options: fixture.options, environment: environment)
+    let log = try Log.open(at: "/log", options: fixture.options, environment: environment)
+    try log.append(event("a"))
+    #expect(log.recoveryReport.findings.isEmpty)
+  }
+
   @Test func `a log is what it was made as, whatever options it is opened with`() throws {
     let fixture = try Fixture()
     let made = fixture.log.identity

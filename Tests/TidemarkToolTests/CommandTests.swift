@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Commands of the tool")
 struct CommandTests {
-  static let commands = ["init", "append", "cat", "info", "verify", "dump", "recover", "salvage", "seal", "trim"]
+  static let commands = ["init", "append", "cat", "info", "verify", "dump", "recover", "salvage", "seal", "trim", "crashtest"]
   let space: Workspace
 
   init() throws {

@@ -91,7 +91,10 @@ struct Analysis {
 
   private mutating func readIdentity() throws(LogError) -> Bool {
     guard try files.status(directory.identity) != nil else {
-      guard try files.status(directory.segments) != nil, try !files.list(directory.segments).isEmpty else {
+      // Unfinished work is all that a crash leaves of a log that was being made: it never had an identity.
+      guard try files.status(directory.segments) != nil,
+        try files.list(directory.segments).contains(where: { !$0.hasSuffix(LogDirectory.unfinished) })
+      else {
         throw LogError(
           .notALog, "the directory holds no log", file: directory.path, why: "it has no identity",
           advice: "check the path, or make a log with init")

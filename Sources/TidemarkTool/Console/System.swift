@@ -14,9 +14,9 @@ enum System {
   static let standardOutput: Int32 = 1
   static let standardError: Int32 = 2
 
-  static func end(_ code: ExitCode) -> Never {
-    exit(code.rawValue)
-  }
+  static func end(_ code: ExitCode) -> Never { end(code: code.rawValue) }
+
+  static func end(code: Int32) -> Never { exit(code) }
 
   /// The words behind the program's name. Throws at one that is not UTF-8: a path or a type would silently become another.
   static func arguments() throws -> [String] {
@@ -66,7 +66,7 @@ enum System {
     return unsafe read(descriptor, rest.baseAddress, rest.count)
   }
 
-  static func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) throws {
+  static func writeAll(_ descriptor: Int32, _ bytes: [UInt8], _ place: String = "standard output") throws {
     var done = 0
     while done < bytes.count {
       let count = unsafe bytes.withUnsafeBytes { all in
@@ -79,9 +79,24 @@ enum System {
         var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         _ = unsafe poll(&request, 1, -1)
       } else if errno != EINTR {
-        throw failure("can't write the output", "standard output", advice: "check where it goes")
+        throw failure("can't write the output", place, advice: "check where it goes")
       }
     }
+  }
+
+  /// Writes a whole file.
+  static func writeFile(_ path: String, _ bytes: [UInt8]) throws {
+    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw failure("can't write the file", path, advice: "check the path and its permissions") }
+    defer { close(descriptor) }
+    try writeAll(descriptor, bytes, path)
+  }
+
+  /// This program.
+  static var executablePath: String {
+    guard let path = unsafe realpath("/proc/self/exe", nil) else { return CommandLine.arguments[0] }
+    defer { unsafe free(path) }
+    return unsafe String(cString: path)
   }
 
   static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
