@@ -131,21 +131,6 @@ import TidemarkLog
     for file in image.files(under: "/log") { #expect(disk.image.contents(of: file) == image.contents(of: file)) }
   }
 
-  @Test func `what a crash left of a log that was being made is no log, and making it again works`() throws {
-    let fixture = try closedLog()
-    var image = fixture.disk.image
-    for file in image.files(under: "/log") { try image.delete(file) }
-    try image.setContents(of: "/log/segments/unfinished.open.tmp", to: [1, 2, 3])
-    let (_, environment) = environment(image, 1)
-    for open in [Log.open(at:options:environment:), Log.openForReading(at:options:environment:)] {
-      #expect(code { _ = try open("/log", fixture.options, environment) } == .notALog)
-    }
-    try Log.create(at: "/log", options: fixture.options, environment: environment)
-    let log = try Log.open(at: "/log", options: fixture.options, environment: environment)
-    try log.append(event("a"))
-    #expect(log.recoveryReport.findings.isEmpty)
-  }
-
   /// The segments do not tell the digest.
   @Test func `a log of another digest that has lost its identity opens with that digest`() throws {
     let digest = ContentDigest.sha256 { [UInt8](repeating: $0.reduce(0, &+), count: 32) }
@@ -163,6 +148,21 @@ import TidemarkLog
     #expect(refused?.code == .conflict && refused?.why.split(whereSeparator: { !$0.isHexDigit }).filter { $0.count == 64 }.count == 2)
     try fixture.reopen { $0.contentDigest = .xxh3 }
     #expect(fixture.log.identity.contentDigestKind == 2 && fixture.log.recoveryReport.findings.isEmpty)
+  }
+
+  @Test func `what a crash left of a log that was being made is no log, and making it again works`() throws {
+    let fixture = try closedLog()
+    var image = fixture.disk.image
+    for file in image.files(under: "/log") { try image.delete(file) }
+    try image.setContents(of: "/log/segments/unfinished.open.tmp", to: [1, 2, 3])
+    let (_, environment) = environment(image, 1)
+    for open in [Log.open(at:options:environment:), Log.openForReading(at:options:environment:)] {
+      #expect(code { _ = try open("/log", fixture.options, environment) } == .notALog)
+    }
+    try Log.create(at: "/log", options: fixture.options, environment: environment)
+    let log = try Log.open(at: "/log", options: fixture.options, environment: environment)
+    try log.append(event("a"))
+    #expect(log.recoveryReport.findings.isEmpty)
   }
 
   @Test func `a log is what it was made as, whatever options it is opened with`() throws {
