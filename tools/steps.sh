@@ -107,6 +107,12 @@ crash() {
   tools/crash.sh "$(swift build -c release --show-bin-path)/tidemark" "$@"
 }
 
+# The design models. With --selftest, what checks them is checked first.
+models() {
+  [ $# -eq 0 ] || "$TIDEMARK_PYTHON" tools/models.py "$@"
+  "$TIDEMARK_PYTHON" tools/models.py
+}
+
 thread_sanitizer() {
   TSAN_OPTIONS=halt_on_error=1 swift_tests thread-sanitizer --sanitize=thread --scratch-path .build/thread "$@"
 }
