@@ -1,0 +1,35 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The engine's sources are here through links, so that the fuzzers see what other packages may not, and the root package has nothing of them.
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("InferIsolatedConformances"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableExperimentalFeature("Lifetimes"),
+  .unsafeFlags(["-enable-testing", "-assert-config", "Debug"]),
+]
+
+let package = Package(
+  name: "tidemark-fuzz",
+  products: [
+    .executable(name: "tidemark-fuzz", targets: ["TidemarkFuzz"])
+  ],
+  targets: [
+    .systemLibrary(name: "CLZ4", pkgConfig: "liblz4"),
+    .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash"),
+    .target(name: "CPlatform"),
+    .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: settings),
+    .target(name: "TidemarkText", swiftSettings: settings),
+    .target(
+      name: "TidemarkTool", dependencies: ["TidemarkLog", "TidemarkText"], exclude: ["Commands", "Tidemark.swift"], swiftSettings: settings),
+    .target(name: "TestSupport", dependencies: ["TidemarkLog"], swiftSettings: settings),
+    .executableTarget(
+      name: "TidemarkFuzz", dependencies: ["TestSupport", "TidemarkLog", "TidemarkText", "TidemarkTool"],
+      swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]),
+  ]
+)
