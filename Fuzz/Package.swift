@@ -3,6 +3,10 @@ import PackageDescription
 
 // The engine's sources are here through links, so that the fuzzers see what other packages may not, and the root package has nothing of them.
 
+// Of several `-sanitize`, the compiler takes the last, and the build system gives one for each in no certain order: so both are named in one,
+// behind the `--sanitize fuzzer` that the build system itself needs to know of.
+let sanitizers = "-sanitize=address,fuzzer"
+
 let settings: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .enableUpcomingFeature("ExistentialAny"),
@@ -11,7 +15,7 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("InferIsolatedConformances"),
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
   .enableExperimentalFeature("Lifetimes"),
-  .unsafeFlags(["-enable-testing", "-assert-config", "Debug"]),
+  .unsafeFlags([sanitizers, "-enable-testing", "-assert-config", "Debug"]),
 ]
 
 let package = Package(
@@ -22,7 +26,7 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CLZ4", pkgConfig: "liblz4"),
     .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash"),
-    .target(name: "CPlatform"),
+    .target(name: "CPlatform", cSettings: [.unsafeFlags(["-fsanitize=address"])]),
     .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: settings),
     .target(name: "TidemarkText", swiftSettings: settings),
     .target(
@@ -30,6 +34,6 @@ let package = Package(
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], swiftSettings: settings),
     .executableTarget(
       name: "TidemarkFuzz", dependencies: ["TestSupport", "TidemarkLog", "TidemarkText", "TidemarkTool"],
-      swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]),
+      swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])], linkerSettings: [.unsafeFlags([sanitizers])]),
   ]
 )

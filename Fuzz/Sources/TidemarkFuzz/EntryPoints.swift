@@ -8,6 +8,7 @@ import TidemarkLog
 //
 //   TIDEMARK_FUZZ_TARGET    which target
 //   TIDEMARK_FUZZ_VECTORS   the folder of the vectors
+//   TIDEMARK_FUZZ_EXPLAIN   if set: print each step and what it found
 //   TIDEMARK_FUZZ_CORPUS    if set: write the first inputs of all targets into this folder, one folder each, and end
 
 // Set once, before the first input is run.
@@ -26,6 +27,7 @@ public func fuzzerInitialize(_ count: UnsafeMutablePointer<CInt>?, _ words: Unsa
       end("TIDEMARK_FUZZ_TARGET is one of \(FuzzTarget.allCases.map(\.rawValue).joined(separator: " "))")
     }
     target = chosen
+    explains = variable("TIDEMARK_FUZZ_EXPLAIN") != nil
   } catch { end("\(error)") }
   return 0
 }
@@ -34,6 +36,13 @@ public func fuzzerInitialize(_ count: UnsafeMutablePointer<CInt>?, _ words: Unsa
 public func fuzzerTestOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   target.run(Array(UnsafeBufferPointer(start: bytes, count: count)))
   return 0
+}
+
+/// Tells a step on standard error, which a trap does not lose.
+func explain(_ what: @autoclosure () -> String) {
+  guard explains else { return }
+  let line = Array((what() + "\n").utf8)
+  _ = write(2, line, line.count)
 }
 
 private func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }

@@ -77,6 +77,9 @@ enum Packed {
   }
 }
 
+// Set once, before the first input is run: whether steps are told as they are made.
+nonisolated(unsafe) var explains = false
+
 /// Says which rule was broken, and traps, so that the fuzzer keeps the input.
 func violated(_ rule: String) -> Never { fatalError("violated: \(rule)") }
 

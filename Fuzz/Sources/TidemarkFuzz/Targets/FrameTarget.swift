@@ -27,7 +27,7 @@ enum FrameTarget {
     } catch let error as LogError {
       require(error.code == .unsupportedVersion, "reading frames ends with \(error)")
     } catch { violated("reading frames throws something else than a LogError: \(error)") }
-    let alone = Array(file.bytes[SegmentHeader.byteCount...])
+    let alone = Array(file.bytes[SegmentHeader.byteCount...].prefix(512))
     _ = Session(alone.rawSpan)
     EventExtensionLook.at(alone.rawSpan)
   }

@@ -82,7 +82,10 @@ enum IndexTarget {
     let flags = input.u8()
     if flags & 1 != 0 { header.pageCount = input.u64() }
     let page = header.encode()
-    require(IDIndexHeader(page.rawSpan) == header, "an id index's header changes when it is read")
+    if let read = IDIndexHeader(page.rawSpan) {
+      require(read == header, "an id index's header changes when it is read")
+      require(read.first <= read.end && read.end <= Record.offsetLimit, "an id index covers offsets that no log has")
+    }
     var log = LogFiles(files: [.init(path: "index/x.ids", bytes: page)])
     while !input.isAtEnd, log.files[0].bytes.count < 8 * 4096 {
       let entries = (0..<min(511, 1 + Int(input.u16() & 0x3FF))).map { _ in input.isAtEnd ? IDPages.filler : input.u64() }
