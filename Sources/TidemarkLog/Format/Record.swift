@@ -27,7 +27,7 @@ package enum Record {
     let variable =
       Int(bytes.u8(position + 7)) + Int(bytes.u8(position + 42)) + Int(bytes.u8(position + 43)) + Int(bytes.u16(position + 44))
       + Int(bytes.u16(position + 46))
-    guard length >= fixedLength + variable, length <= bytes.byteCount - position else { return nil }
+    guard length >= fixedLength + (planted(.frame) ? 0 : variable), length <= bytes.byteCount - position else { return nil }
     return length
   }
 }
