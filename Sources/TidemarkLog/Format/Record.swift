@@ -13,6 +13,9 @@
 package enum Record {
   package static let fixedLength = 48
   package static let lengthLimit = 16 << 20
+  /// No offset is higher: a number above it is damage, whatever checksum it has. It bounds what recovery may have to write about a gap, and
+  /// keeps sums of offsets far from overflowing.
+  package static let offsetLimit: Offset = 1 << 44
   static let subjectLimit = 1024
 
   static let batchContinues: UInt8 = 1

@@ -181,7 +181,7 @@ struct Analysis {
       switch got == page.count ? Page.check(page.rawSpan, .footer) : .damaged("the file is too short for a footer") {
       case .sound:
         candidate.footer = Footer(page.rawSpan, fileLength: candidate.byteCount)
-        if candidate.footer == nil { candidate.trouble = "the footer contradicts the file's length" }
+        if candidate.footer == nil { candidate.trouble = "the footer contradicts itself, or the file's length" }
       case .damaged(let why): candidate.trouble = why
       case .unsupported(let why):
         throw LogError(

@@ -61,13 +61,17 @@ struct Sealer {
     var page = [UInt8](repeating: 0, count: SegmentHeader.byteCount)
     let got = try file.read(page.count, at: 0, into: &page, at: 0)
     switch got == page.count ? Page.check(page.rawSpan, .segmentHeader) : .damaged("the file is shorter than a header") {
-    case .sound: return SegmentHeader(page.rawSpan)
-    case .damaged(let why):
-      throw LogError(.corrupt, "a segment's header is damaged", file: file.path, position: 0, why: why, advice: "run verify")
+    case .sound:
+      guard let header = SegmentHeader(page.rawSpan) else { throw damaged("it names an offset that no log reaches") }
+      return header
+    case .damaged(let why): throw damaged(why)
     case .unsupported(let why):
       throw LogError(
         .unsupportedVersion, "the log is newer than this program", file: file.path, position: 0, why: why,
         advice: "use the version that wrote it")
+    func damaged(_ why: String) -> LogError {
+      LogError(.corrupt, "a segment's header is damaged", file: file.path, position: 0, why: why, advice: "run verify")
+    }
     }
   }
 
