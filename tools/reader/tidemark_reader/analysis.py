@@ -119,6 +119,8 @@ class Analysis:
       pin = following.pin if following else None
       self.find_end(segment, next_base, pin)
       self.check_pin(segment, next_base, pin)
+      if pin and pin.id == segment.id:
+        segment.end = min(segment.end, max(next_base, segment.base))
       self.segments.append(segment)
       expected = segment.end
     if self.newest:
