@@ -1,4 +1,5 @@
 import TidemarkLog
+import TidemarkText
 
 #if canImport(Glibc)
   import Glibc
@@ -9,6 +10,7 @@ import TidemarkLog
 //   TIDEMARK_FUZZ_TARGET    which target
 //   TIDEMARK_FUZZ_VECTORS   the folder of the vectors
 //   TIDEMARK_FUZZ_EXPLAIN   if set: print each step and what it found
+//   TIDEMARK_FUZZ_PLANT     if set: take the check away whose absence the target must find
 //   TIDEMARK_FUZZ_CORPUS    if set: write the first inputs of all targets into this folder, one folder each, and end
 
 // Set once, before the first input is run.
@@ -27,6 +29,10 @@ public func fuzzerInitialize(_ count: UnsafeMutablePointer<CInt>?, _ words: Unsa
       end("TIDEMARK_FUZZ_TARGET is one of \(FuzzTarget.allCases.map(\.rawValue).joined(separator: " "))")
     }
     target = chosen
+    if variable("TIDEMARK_FUZZ_PLANT") != nil {
+      TidemarkLog.PlantedTrap.active = TidemarkLog.PlantedTrap(rawValue: name)
+      TidemarkText.PlantedTrap.active = TidemarkText.PlantedTrap(rawValue: name)
+    }
     explains = variable("TIDEMARK_FUZZ_EXPLAIN") != nil
   } catch { end("\(error)") }
   return 0

@@ -12,7 +12,7 @@ struct LogFiles {
   }
 
   static let directory = "/log"
-  static let byteLimit = 1 << 20
+  static let byteLimit = 1 << 17
   static let fileLimit = 16
 
   var files: [File] = []

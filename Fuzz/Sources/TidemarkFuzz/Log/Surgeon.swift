@@ -239,7 +239,8 @@ struct Surgeon {
   // MARK: Records
 
   private static let recordFields: [(at: Int, width: Int)] = [
-    (0, 4), (4, 1), (5, 1), (6, 1), (7, 1), (8, 8), (16, 8), (24, 8), (32, 8), (40, 2), (42, 1), (43, 1), (44, 2), (46, 2), (48, 4), (56, 8),
+    (0, 4), (4, 1), (5, 1), (6, 1), (7, 1), (8, 8), (16, 8), (24, 8), (32, 8), (40, 2), (42, 1), (43, 1), (44, 2), (46, 2), (48, 4),
+    (56, 8),
   ]
 
   /// A field of a record, or bytes behind it, in a frame that is decompressed for it.

@@ -49,7 +49,8 @@ enum FrameTarget {
       case .bad(let at, _), .end(let at):
         require(at == before, "a reader stumbles at byte \(at), not where it stands")
         let end = try reader.endOfNonZero()
-        require(end.map { $0 > at && $0 <= UInt64(file.bytes.count) } ?? true, "the bytes that are not zero end at \(String(describing: end))")
+        require(
+          end.map { $0 > at && $0 <= UInt64(file.bytes.count) } ?? true, "the bytes that are not zero end at \(String(describing: end))")
         reader.reread(from: at)
         guard let next = try reader.search(from: at + 8) else { return }
         require(next.at > at, "a search goes back to byte \(next.at)")
@@ -85,7 +86,9 @@ enum FrameTarget {
     let length = UInt64(file.bytes.count)
     require(scan.endPosition <= length, "a scan ends behind the file")
     require(scan.summary.end >= header.base, "a scan ends before it begins")
-    if let pinned { require(scan.summary.end >= pinned || !scan.findings.isEmpty, "a scan says nothing of what lacks before the pinned end") }
+    if let pinned {
+      require(scan.summary.end >= pinned || !scan.findings.isEmpty, "a scan says nothing of what lacks before the pinned end")
+    }
     if let tail = scan.tail { require(tail.upperBound <= length, "a torn tail reaches beyond the file") }
     for piece in scan.pieces {
       if case .frames(let from, let to) = piece { require(from < to && to <= length, "a scan keeps bytes \(from)..<\(to)") }
@@ -101,6 +104,8 @@ enum FrameTarget {
       for (number, file) in Vectors.log(name).files.enumerated() where file.isSegment {
         var end = file.bytes.count
         if file.isSealed, let footer = file.footerPosition { end = footer }
+        // Zeros that were written ahead are all alike.
+        while end >= 64 + SegmentHeader.byteCount, file.bytes[(end - 64)..<end].allSatisfy({ $0 == 0 }) { end -= 8 }
         let packed = Packed.pack(Array(file.bytes[SegmentHeader.byteCount..<end]))
         if packed.count > 4 << 10 { continue }
         inputs.append(("\(name)-\(number)", [UInt8(inputs.count % 8) << 1] + packed))
@@ -141,6 +146,8 @@ enum EventExtensionLook {
   static func at(_ bytes: RawSpan) {
     guard let extensions = try? EventExtension.decode(bytes) else { return }
     let again = EventExtension.encode(extensions)
+    // Text that is no UTF-8 gets longer.
+    guard again.count == bytes.byteCount else { return }
     guard let twice = try? EventExtension.decode(again.rawSpan) else { violated("extensions can't be taken apart a second time") }
     require(twice == extensions, "extensions change when they are encoded again")
   }

@@ -95,7 +95,8 @@ enum IndexTarget {
     if flags & 4 == 0 { Repair.all.apply(to: &log) }
     let memory = MemoryFile(log.files[0].bytes)
     let pages = IDPageRun(
-      file: memory, position: 4096, pageCount: Int(clamping: min(header.pageCount, 1 << 20)), seed: IDIndex.seed(header.logID, header.coverage))
+      file: memory, position: 4096, pageCount: Int(clamping: min(header.pageCount, 1 << 20)),
+      seed: IDIndex.seed(header.logID, header.coverage))
     for id in [header.low, header.high, EventID(high: 1, low: 2)] { _ = try pages.candidates(id) }
     let disk = SimulatedDisk()
     let target = try disk.open("/merged", .create)
