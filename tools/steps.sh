@@ -58,7 +58,7 @@ closing_line() {
 format_lint() {
   local -a places=()
   local place
-  for place in Sources Tests Benchmarks Package.swift; do
+  for place in Sources Tests Benchmarks Fuzz Package.swift; do
     [ ! -e "$place" ] || places+=("$place")
   done
   swift format lint --strict --parallel --recursive "${places[@]}"

@@ -11,7 +11,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SKIPPED_FOLDERS = {".build", ".git", ".swiftpm", "scratch", "__pycache__", "results"}
+SKIPPED_FOLDERS = {".build", "Corpus", ".git", ".swiftpm", "scratch", "__pycache__", "results"}
 LIBRARIES = ("Sources/TidemarkLog/", "Sources/TidemarkText/", "Sources/TidemarkCrash/")
 
 MAXIMUM_LINE = 140

@@ -94,5 +94,8 @@ struct TrimRecord {
   }
 
   /// The floor, which is all that recovery needs. Nil if the bytes are no trim record.
-  static func floor(_ bytes: RawSpan) -> Offset? { bytes.byteCount >= 14 ? bytes.u64(0) : nil }
+  static func floor(_ bytes: RawSpan) -> Offset? {
+    guard bytes.byteCount >= 14, bytes.u64(0) <= Record.offsetLimit else { return nil }
+    return bytes.u64(0)
+  }
 }

@@ -106,6 +106,10 @@ struct Footer: Equatable, Sendable {
     fileLength = page.u64(280)
     fileDigest = page.digest(288)
     gapCount = page.u64(304)
+    guard max(end, userEnd, trimFloor) <= Record.offsetLimit, predecessor.isPossible, SegmentHeader.isPossible(session: sessionOffset)
+    else {
+      return nil
+    }
     guard fileLength == actualLength, base <= end, idPagesPosition >= UInt64(SegmentHeader.byteCount), indexPosition >= idPagesPosition,
       indexPosition < fileLength, idPageCount <= (indexPosition - idPagesPosition) / UInt64(IDPages.pageByteCount)
     else { return nil }

@@ -118,8 +118,13 @@ package struct FrameHeader: Equatable, Sendable {
     guard Kind(rawValue: header.kind) != nil else { return .unsupported("a frame has type \(header.kind)") }
     let flags = bytes.u16(position + 14)
     guard flags <= 1 else { return .unsupported("a frame has flags \(flags)") }
-    guard flags == 1 || header.rawLength == header.storedLength else { return .bad("the frame's lengths contradict each other") }
-    guard header.base <= UInt64.max - UInt64(header.count) else { return .bad("the frame's offsets are impossible") }
+    // LZ4 makes at most 255 bytes of one.
+    guard flags == 1 ? header.rawLength <= 255 * header.storedLength : header.rawLength == header.storedLength else {
+      return .bad("the frame's lengths contradict each other")
+    }
+    guard header.base <= Record.offsetLimit - UInt64(header.count), header.durable <= Record.offsetLimit else {
+      return .bad("the frame's offsets are impossible")
+    }
     return .frame(header)
   }
 }

@@ -13,6 +13,9 @@
 package enum Record {
   package static let fixedLength = 48
   package static let lengthLimit = 16 << 20
+  /// No offset is higher: a number above it is damage, whatever checksum it has. It bounds what recovery may have to write about a gap, and
+  /// keeps sums of offsets far from overflowing.
+  package static let offsetLimit: Offset = 1 << 44
   static let subjectLimit = 1024
 
   static let batchContinues: UInt8 = 1
@@ -27,7 +30,7 @@ package enum Record {
     let variable =
       Int(bytes.u8(position + 7)) + Int(bytes.u8(position + 42)) + Int(bytes.u8(position + 43)) + Int(bytes.u16(position + 44))
       + Int(bytes.u16(position + 46))
-    guard length >= fixedLength + variable, length <= bytes.byteCount - position else { return nil }
+    guard length >= fixedLength + (planted(.frame) ? 0 : variable), length <= bytes.byteCount - position else { return nil }
     return length
   }
 }

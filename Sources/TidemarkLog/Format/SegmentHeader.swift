@@ -9,6 +9,8 @@ struct Pin: Equatable, Sendable {
 
   static let none = Pin(segmentID: .zero, end: 0, count: 0, digest: .zero)
 
+  var isPossible: Bool { end <= Record.offsetLimit && count <= end }
+
   init(segmentID: EventID, end: Offset, count: UInt64, digest: Digest128) {
     self.segmentID = segmentID
     self.end = end
@@ -93,8 +95,8 @@ struct SegmentHeader: Equatable, Sendable {
     return page
   }
 
-  /// Reads a page that ``Page/check(_:_:)`` has found sound.
-  init(_ page: RawSpan) {
+  /// Reads a page that ``Page/check(_:_:)`` has found sound. Nil if an offset in it is impossible.
+  init?(_ page: RawSpan) {
     logID = page.id(32)
     epochID = page.id(48)
     segmentID = page.id(64)
@@ -108,7 +110,13 @@ struct SegmentHeader: Equatable, Sendable {
     sessionOffset = page.u64(184)
     session = page.slice(256, min(Int(page.u16(192)), Session.byteCountLimit)).array()
     durability = page.u8(194) == 1 ? .synced : page.u8(194) == 2 ? .written : .buffered
+    guard max(base, trimFloor, userEnd) <= Record.offsetLimit, predecessor.isPossible, Self.isPossible(session: sessionOffset) else {
+      return nil
+    }
   }
+
+  /// Whether it is an offset that a session record may have, or says that there is none.
+  static func isPossible(session offset: UInt64) -> Bool { offset <= Record.offsetLimit || offset == noSession }
 
   init(
     logID: EventID, epochID: EventID, segmentID: EventID, base: Offset, created: Timestamp, incarnation: UInt64, trimFloor: Offset,
@@ -173,6 +181,7 @@ struct SegmentName: Hashable, Sendable {
       if overflows || carries { return nil }
       base = sum
     }
+    if base > Record.offsetLimit { return nil }
     var id = (high: UInt64(0), low: UInt64(0))
     for (index, byte) in bytes[21..<53].enumerated() {
       let digit: UInt8

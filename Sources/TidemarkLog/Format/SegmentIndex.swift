@@ -82,7 +82,7 @@ struct SegmentIndex: Equatable {
     for _ in 0..<counts[2] {
       guard bytes.byteCount - position >= 2 else { return nil }
       let length = Int(bytes.u16(position))
-      guard length + 6 <= bytes.byteCount - position else { return nil }
+      guard length + 6 <= bytes.byteCount - position || planted(.index) else { return nil }
       listed.append((bytes.slice(position + 2, length).array(), bytes.u32(position + 2 + length)))
       position += length + 6
     }

@@ -19,7 +19,9 @@ struct IDMerge {
     var head: UInt64? {
       guard number < pages.pageCount else { return nil }
       let entry = IDPages.entry(page.rawSpan, index)
-      return entry == IDPages.filler ? nil : entry + shift
+      // A sum that does not fit comes from an index that is wrong; the event there will have another id.
+      let offset = UInt32(truncatingIfNeeded: entry &+ shift)
+      return entry == IDPages.filler ? nil : entry & ~UInt64(UInt32.max) | UInt64(offset)
     }
 
     mutating func advance() throws(LogError) {

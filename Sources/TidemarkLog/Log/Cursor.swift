@@ -25,6 +25,8 @@ public struct Cursor: ~Copyable {
   private var recordsEnd = 0
   /// The offset of the record at `record`.
   private var recordOffset: Offset = 0
+  /// The offset after the last event of the frame.
+  private var frameEnd: Offset = 0
   private var currentSession: SharedSession?
   /// Whether the end of the range is the end of the log, of which nothing was said yet.
   private var mayEndEarly: Bool
@@ -75,11 +77,19 @@ public struct Cursor: ~Copyable {
         let start = record
         let at = recordOffset
         let (length, isControl) = look(start)
-        guard length > 0 else { throw malformed() }
+        guard length > 0 else {
+          try passMalformed()
+          break
+        }
         record = start + length
         recordOffset = at + 1
         if at < offset { continue }
-        if at >= end {
+        if at >= min(end, frameEnd) {
+          if at < end {
+            // The frame holds more than it says.
+            skipRest()
+            break
+          }
           stop()
           return nil
         }
@@ -117,10 +127,19 @@ public struct Cursor: ~Copyable {
     offset = end
   }
 
-  private mutating func malformed() -> LogError {
+  /// Goes on behind a frame that verifies and yet holds something else than records.
+  private mutating func passMalformed() throws(LogError) {
+    offset = max(offset, recordOffset)
+    let error = LogError(
+      .corrupt, "history is damaged", file: place?.access.file.path, offsets: offset..<max(offset, frameEnd), why: "a record is malformed",
+      advice: "read on behind it, or run verify for the whole list")
+    skipRest()
+    try pass(error, otherwise: frameEnd)
+  }
+
+  private mutating func skipRest() {
     record = recordsEnd
-    return LogError(
-      .corrupt, "a record is malformed", file: place?.access.file.path, offsets: recordOffset..<(recordOffset + 1), advice: "run verify")
+    recordOffset = min(recordOffset, frameEnd)
   }
 
   private mutating func isHidden(_ start: Int, _ length: Int) -> Bool {
@@ -189,6 +208,7 @@ public struct Cursor: ~Copyable {
       record = 0
       recordsEnd = reader.payload.byteCount
       recordOffset = frame.base
+      frameEnd = frame.end
       return true
     case .bad(let at, let why): try skipDamage(at, why, place)
     case .end(let at): try skipDamage(at, "the segment ends before this offset", place)
@@ -201,7 +221,8 @@ public struct Cursor: ~Copyable {
     guard let frames = place.access.frames, let index = frames.firstIndexHolding(offset) else { return false }
     let frame = frames[index]
     guard frame.times.high < times.lowerBound || frame.times.low > times.upperBound else {
-      reader.seek(to: frame.position)
+      // Forward only: an index that is wrong must not lead back.
+      if frame.position > reader.position { reader.seek(to: frame.position) }
       return false
     }
     if index + 1 < frames.count {
@@ -305,7 +326,7 @@ public struct Cursor: ~Copyable {
   /// Copies the records of the current frame as far as they are asked for and well-formed. True if that is all of them.
   private mutating func takeRecords(into block: inout EventBlock) throws -> Bool {
     let start = record
-    while record < recordsEnd && recordOffset < end {
+    while record < recordsEnd && recordOffset < min(end, frameEnd) {
       let (length, isControl) = look(record)
       if length == 0 { break }
       if isControl { _ = isHidden(record, length) }
@@ -316,8 +337,11 @@ public struct Cursor: ~Copyable {
     if record == recordsEnd { return true }
     if recordOffset >= end {
       stop()
+    } else if recordOffset >= frameEnd {
+      skipRest()
+      return true
     } else if record == start {
-      throw malformed()
+      try passMalformed()
     }
     return false
   }

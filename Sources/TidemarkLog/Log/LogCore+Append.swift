@@ -51,6 +51,12 @@ extension LogCore {
     }
     // A batch that is there already is answered whatever size was expected: its first attempt may have made the log grow.
     if let size, projectedUserEnd > size || size > projectedEnd { throw unexpected(size) }
+    // Room stays for what the engine itself appends.
+    if projectedEnd + UInt64(events.count) > Record.offsetLimit - (1 << 32) {
+      throw LogError(
+        .tooLarge, "the log has no offsets left", file: directory.path,
+        why: "it ends at offset \(projectedEnd), the highest is \(Record.offsetLimit)", advice: "go on in a new log")
+    }
     let repeats = hasIDs ? plan.repeatsOfNew : []
     let staysInMemory =
       (level == .buffered || level == .written && seeded(.acknowledgedBeforeWrite)) && !turn.isTaken && gathering.isEmpty && remains == nil

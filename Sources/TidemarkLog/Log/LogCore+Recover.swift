@@ -65,7 +65,7 @@ extension LogCore {
 
   /// Packs a closed segment, open or sealed, into a new sealed file. A damaged one stays as it is and is listed as a gap.
   func repack(_ segment: ClosedSegment, at index: Int? = nil, pace: @escaping () throws(LogError) -> Void = {}) throws(LogError) {
-    let sealer = Sealer(environment: environment, directory: directory, compression: options.compression, pace: pace)
+    let sealer = Sealer(environment: environment, directory: directory, logID: identity.logID, compression: options.compression, pace: pace)
     let result = try sealer.seal(segment.name, end: segment.end, digest: segment.digest, standIn: try standIn(for: segment))
     lock.lock()
     defer { lock.unlock() }

@@ -248,6 +248,8 @@ extension LogCore {
     for unit in units {
       if let last = group.last, last.tier != unit.tier || last.end != unit.first { group.removeAll() }
       group.append(unit)
+      // Entries have 32 bits for an offset: more only a gap can take.
+      while let first = group.first, unit.end - first.first > UInt64(UInt32.max) { group.removeFirst() }
       if group.count == IDIndex.fanOut { return group }
     }
     return []

@@ -96,6 +96,7 @@ public struct LogOptions: Sendable {
     try bound("maximumEventByteCount", maximumEventByteCount, Record.fixedLength...Record.lengthLimit)
     try bound("maximumBatchByteCount", maximumBatchByteCount, Record.fixedLength...Self.batchByteLimit)
     try bound("syncIntervalMilliseconds", syncIntervalMilliseconds, 0...86_400_000)
+    try bound("durableFloor", Int(clamping: durableFloor), 0...Int(Record.offsetLimit))
     return self
   }
 }

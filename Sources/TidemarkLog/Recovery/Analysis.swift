@@ -181,7 +181,7 @@ struct Analysis {
       switch got == page.count ? Page.check(page.rawSpan, .footer) : .damaged("the file is too short for a footer") {
       case .sound:
         candidate.footer = Footer(page.rawSpan, fileLength: candidate.byteCount)
-        if candidate.footer == nil { candidate.trouble = "the footer contradicts the file's length" }
+        if candidate.footer == nil { candidate.trouble = "the footer contradicts itself, or the file's length" }
       case .damaged(let why): candidate.trouble = why
       case .unsupported(let why):
         throw LogError(
@@ -382,6 +382,8 @@ extension Analysis {
             .pinMismatch, file: candidate.path, offsets: candidate.name.base..<end,
             "the next segment follows another one (\(pin.segmentID.hexadecimal))"))
       }
+      // One that claims more than its successor leaves it: the successor's events were acknowledged at these offsets.
+      if let pin, pin.segmentID == candidate.name.segmentID, let base = following?.base { end = min(end, max(base, candidate.name.base)) }
       segments.append(
         Segment(
           name: candidate.name, footer: candidate.footer, header: candidate.header, end: end, predecessor: predecessor,

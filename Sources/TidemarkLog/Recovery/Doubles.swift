@@ -20,7 +20,7 @@ struct Doubles {
       try dropReplaced(&group)
       try dropAttempts(&group)
       try dropEmpty(&group)
-      report(group)
+      try report(group)
     }
   }
 
@@ -90,10 +90,18 @@ struct Doubles {
     }
   }
 
-  /// Of several that hold something, the first that can be read counts.
-  private mutating func report(_ group: [Analysis.Candidate]) {
-    guard let first = group.first(where: { $0.logID != nil }) ?? group.first else { return }
-    for candidate in group where candidate.name != first.name {
+  /// Of several that hold something, the one that can be read and goes furthest counts, of equals the first: the others may be the damaged
+  /// rest that a writer had to go on behind.
+  private mutating func report(_ group: [Analysis.Candidate]) throws(LogError) {
+    guard group.count > 1 else { return }
+    precondition(!planted(.edits))
+    var best: (name: SegmentName, reach: Offset)?
+    for candidate in group where candidate.logID != nil {
+      let reach = try reach(candidate)
+      if best.map({ reach > $0.reach }) ?? true { best = (candidate.name, reach) }
+    }
+    guard let counting = best?.name ?? group.first?.name else { return }
+    for candidate in group where candidate.name != counting {
       findings.append(Finding(.doubledSegment, file: candidate.path, "another segment begins at offset \(candidate.name.base) too"))
       candidates.removeAll { $0.name == candidate.name }
     }

@@ -15,7 +15,10 @@ struct IndexBuilder {
   mutating func add(_ event: borrowing EventView) {
     entries.append(IDPages.entry(event.id, UInt32(truncatingIfNeeded: event.offset - base)))
     if event.isControl {
-      if event.kind == .session { index.sessions.append(.init(offset: event.offset, data: event.data.array())) }
+      if event.kind == .session {
+        let data = event.data.slice(0, min(event.data.byteCount, Session.byteCountLimit)).array()
+        index.sessions.append(.init(offset: event.offset, data: data))
+      }
       return
     }
     if event.time < frameTimes.low { frameTimes.low = event.time }

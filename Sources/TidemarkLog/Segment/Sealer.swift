@@ -5,6 +5,7 @@ struct Sealer {
 
   let environment: Environment
   let directory: LogDirectory
+  let logID: EventID
   let compression: Compression
   /// Called before each write of one block at most: waits if appends are going on, throws to stop.
   let pace: () throws(LogError) -> Void
@@ -21,6 +22,13 @@ struct Sealer {
     defer { source.close() }
     let header: SegmentHeader
     if let standIn { header = standIn } else { header = try Self.header(source) }
+    // A page of another file that verifies would make this one a file of another log.
+    guard header.logID == logID, header.segmentID == name.segmentID, header.base == name.base else {
+      return .damaged(
+        Finding(
+          .damagedHeader, file: directory.relative(path), position: 0, offsets: name.base..<max(name.base, end),
+          "its header is that of another segment"))
+    }
     let scan = try SegmentScan(source, header, name: directory.relative(path), pinnedEnd: end)
     if let damage = Self.damage(in: scan, end: end, digest, file: directory.relative(path)) { return .damaged(damage) }
     let sealedName = SegmentName(base: name.base, segmentID: name.segmentID, form: .sealed)
@@ -60,10 +68,14 @@ struct Sealer {
   static func header(_ file: any File) throws(LogError) -> SegmentHeader {
     var page = [UInt8](repeating: 0, count: SegmentHeader.byteCount)
     let got = try file.read(page.count, at: 0, into: &page, at: 0)
+    func damaged(_ why: String) -> LogError {
+      LogError(.corrupt, "a segment's header is damaged", file: file.path, position: 0, why: why, advice: "run verify")
+    }
     switch got == page.count ? Page.check(page.rawSpan, .segmentHeader) : .damaged("the file is shorter than a header") {
-    case .sound: return SegmentHeader(page.rawSpan)
-    case .damaged(let why):
-      throw LogError(.corrupt, "a segment's header is damaged", file: file.path, position: 0, why: why, advice: "run verify")
+    case .sound:
+      guard let header = SegmentHeader(page.rawSpan) else { throw damaged("it names an offset that no log reaches") }
+      return header
+    case .damaged(let why): throw damaged(why)
     case .unsupported(let why):
       throw LogError(
         .unsupportedVersion, "the log is newer than this program", file: file.path, position: 0, why: why,

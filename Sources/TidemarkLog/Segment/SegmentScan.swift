@@ -76,7 +76,10 @@ struct SegmentScan {
       keep(at, frame)
       return nil
     }
-    guard frame.base == summary.end else { return "a frame for offset \(frame.base) stands where \(summary.end) should follow" }
+    guard frame.base == summary.end else {
+      precondition(!planted(.recovery))
+      return "a frame for offset \(frame.base) stands where \(summary.end) should follow"
+    }
     if let pinnedEnd, frame.end > pinnedEnd { return "a frame reaches beyond the end that the successor names" }
     switch FrameHeader.Kind(rawValue: frame.kind) {
     case .events:

@@ -33,7 +33,7 @@ package enum UTF8Check {
   }
 
   private static func follows(_ bytes: Span<UInt8>, _ at: Int, _ count: Int, _ second: ClosedRange<UInt8>) -> Bool {
-    guard at + count < bytes.count, second.contains(bytes[at + 1]) else { return false }
+    guard at + count < bytes.count || planted(.values), second.contains(bytes[at + 1]) else { return false }
     for index in at + 2..<at + count + 1 where bytes[index] & 0xC0 != 0x80 { return false }
     return true
   }

@@ -51,7 +51,7 @@ package enum JSONString {
   }
 
   static func hexadecimal(_ bytes: Span<UInt8>, _ at: Int) -> UInt32? {
-    guard at + 4 <= bytes.count else { return nil }
+    guard at + 4 <= bytes.count || planted(.jsonLines) else { return nil }
     var value: UInt32 = 0
     for index in at..<at + 4 {
       switch bytes[index] {

@@ -4,7 +4,7 @@ from .bases import holds_nothing, settle_bases
 from .identity import check_directory, identity_from_segments, read_identity
 from .page import FOOTER_SIZE
 from .report import Finding
-from .segment import NAME, Segment, open_steps, recorded_durable, settle_newest, settle_pinned, settle_sealed
+from .segment import Segment, is_segment, open_steps, recorded_durable, settle_newest, settle_pinned, settle_sealed
 
 
 class Analysis:
@@ -18,7 +18,7 @@ class Analysis:
     self.path = log_path
     names = check_directory(log_path)
     self.identity, self.findings = read_identity(log_path)
-    files = [Segment(log_path, name) for name in names if NAME.match(name)]
+    files = [Segment(log_path, name) for name in names if is_segment(name)]
     for name in names:
       if name.endswith(".tmp"):
         self.add("leftover", "segments/" + name, None, None, None, "unfinished work")
@@ -119,6 +119,8 @@ class Analysis:
       pin = following.pin if following else None
       self.find_end(segment, next_base, pin)
       self.check_pin(segment, next_base, pin)
+      if pin and pin.id == segment.id:
+        segment.end = min(segment.end, max(next_base, segment.base))
       self.segments.append(segment)
       expected = segment.end
     if self.newest:

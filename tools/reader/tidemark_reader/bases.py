@@ -37,7 +37,10 @@ class Group:
     if len(self.files) > 1:
       for rule in (self.leave_twins, self.leave_replaced, self.leave_attempts, self.leave_empty):
         rule()
-    best = next((file for file in self.files if file.header or file.footer), self.files[0])
+    best = self.files[0]
+    if len(self.files) > 1:
+      # Of equals the first.
+      best = max((file for file in self.files if file.header or file.footer), key=self.reach, default=best)
     for file in self.files:
       if file is not best:
         self.analysis.add("doubled-segment", file.file, None, None, None, "another segment has the same base")

@@ -5,6 +5,7 @@ import struct
 import lz4.block
 
 from .hashes import xxh64
+from .page import HIGHEST_OFFSET
 from .record import read_records
 from .report import Damaged, Unsupported
 
@@ -12,7 +13,6 @@ EVENTS, MARK, CLOSE, GAP, INDEX = 1, 2, 3, 4, 5
 HEAD = struct.Struct("<Q4sBBHIIQIIQQ")
 HEAD_SIZE = 56
 LARGEST = 1 << 27
-HIGHEST_OFFSET = (1 << 64) - 1
 
 
 class Frame:
@@ -57,7 +57,7 @@ def read_frame(data, position, limit, seed, file):
     raise Unsupported(file, position, "frame type %d" % kind)
   if flags > 1:
     raise Unsupported(file, position, "frame flags %d" % flags)
-  if raw_size > LARGEST or base + count > HIGHEST_OFFSET:
+  if raw_size > LARGEST or base + count > HIGHEST_OFFSET or durable > HIGHEST_OFFSET or flags == 1 and raw_size > 255 * stored_size:
     raise Damaged("a field of the frame is out of range")
   stored = data[position + HEAD_SIZE : position + HEAD_SIZE + stored_size]
   frame.raw = expand(stored, flags, raw_size)

@@ -9,6 +9,7 @@ IDENTITY, HEADER, FOOTER, INDEX = 1, 2, 3, 4
 PAGE_SIZE = 4096
 FOOTER_SIZE = 512
 NO_SESSION = (1 << 64) - 1
+HIGHEST_OFFSET = 1 << 44
 ZERO_ID = bytes(16)
 
 
@@ -30,6 +31,18 @@ def check_page(page, kind, file, position):
     raise Unsupported(file, position, "unknown incompatible feature bits")
 
 
+def check_offsets(*offsets):
+  """Raise `Damaged` if a number is higher than any offset."""
+  if max(offsets) > HIGHEST_OFFSET:
+    raise Damaged("offset %d is out of range" % max(offsets))
+
+
+def check_session_offset(offset):
+  """The same, for a field that may say that there is no session."""
+  if offset != NO_SESSION:
+    check_offsets(offset)
+
+
 class Pin:
   """What a segment records of its predecessor."""
 
@@ -39,6 +52,9 @@ class Pin:
     self.id = page[at : at + 16]
     self.end, self.count = struct.unpack_from("<QQ", page, at + 16)
     self.digest = page[at + 32 : at + 48]
+    check_offsets(self.end)
+    if self.count > self.end:
+      raise Damaged("a predecessor of %d events ends at offset %d" % (self.count, self.end))
 
   def __eq__(self, other):
     return (self.id, self.end, self.count, self.digest) == (other.id, other.end, other.count, other.digest)
@@ -72,6 +88,8 @@ class Header:
     if length > 2048:
       raise Damaged("session data of %d bytes" % length)
     self.session = page[256 : 256 + length]
+    check_offsets(self.base, self.floor, self.user_end)
+    check_session_offset(self.session_offset)
 
 
 class Footer:
@@ -92,6 +110,8 @@ class Footer:
     self.lost = struct.unpack_from("<Q", page, 304)[0]
     if self.end < self.base:
       raise Damaged("the end lies below the base")
+    check_offsets(self.end, self.user_end, self.floor)
+    check_session_offset(self.session_offset)
 
 
 class IndexHeader:
@@ -103,6 +123,9 @@ class IndexHeader:
     self.first, self.end, self.page_count = struct.unpack_from("<QQQ", page, 48)
     self.ids = (page[72:88], page[88:104])
     self.coverage = page[104:120]
+    check_offsets(self.first, self.end)
+    if self.end < self.first:
+      raise Damaged("the end lies below the first offset")
 
 
 def segment_seed(log_id, epoch, segment_id):

@@ -2,6 +2,7 @@
 
 import struct
 
+from .page import HIGHEST_OFFSET
 from .report import Damaged
 
 USER, SESSION, TRIM = 1, 2, 3
@@ -95,4 +96,5 @@ def boot_id(session):
 
 def trim_floor(data):
   """The floor in the data of a trim record, 0 if there is none."""
-  return struct.unpack_from("<Q", data)[0] if len(data) >= 8 else 0
+  floor = struct.unpack_from("<Q", data)[0] if len(data) >= 14 else 0
+  return floor if floor <= HIGHEST_OFFSET else 0

@@ -5,7 +5,7 @@ import re
 
 from .frame import EVENTS, GAP
 from .hashes import RecordDigest, fingerprint
-from .page import FOOTER_SIZE, PAGE_SIZE, Footer, Header, segment_seed
+from .page import FOOTER_SIZE, HIGHEST_OFFSET, PAGE_SIZE, Footer, Header, segment_seed
 from .record import TRIM, trim_floor
 from .report import Damaged, Finding, Unsupported
 from .walk import Hole, walk_open, walk_sealed
@@ -13,6 +13,12 @@ from .walk import Hole, walk_open, walk_sealed
 # What the footer of a sealed segment repeats of its header.
 IDS = ("log_id", "epoch", "id", "base", "pin")
 NAME = re.compile(r"([0-9]{20})-([0-9a-f]{32})\.(open|sealed)\Z")
+
+
+def is_segment(name):
+  """Whether a file name is that of a segment."""
+  match = NAME.match(name)
+  return match is not None and int(match.group(1)) <= HIGHEST_OFFSET
 
 
 class Segment:

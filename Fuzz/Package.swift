@@ -1,0 +1,41 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The engine's sources are here through links: the fuzzers see what other packages may not, and the root package has nothing of them.
+
+// Of several `-sanitize`, the compiler takes the last, and the build system gives one for each in no certain order: so both are named in
+// one, behind the `--sanitize fuzzer` that the build system itself needs to know of.
+let sanitizers = "-sanitize=address,fuzzer"
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("InferIsolatedConformances"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableExperimentalFeature("Lifetimes"),
+  .define("TIDEMARK_PLANTED_TRAPS"),
+  .unsafeFlags([sanitizers, "-enable-testing", "-assert-config", "Debug"]),
+]
+
+let package = Package(
+  name: "tidemark-fuzz",
+  products: [
+    .executable(name: "tidemark-fuzz", targets: ["TidemarkFuzz"])
+  ],
+  targets: [
+    .systemLibrary(name: "CLZ4", pkgConfig: "liblz4"),
+    .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash"),
+    .target(name: "CPlatform", cSettings: [.unsafeFlags(["-fsanitize=address"])]),
+    .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: settings),
+    .target(name: "TidemarkText", swiftSettings: settings),
+    .target(
+      name: "TidemarkTool", dependencies: ["TidemarkLog", "TidemarkText"], exclude: ["Commands", "Tidemark.swift"],
+      swiftSettings: settings),
+    .target(name: "TestSupport", dependencies: ["TidemarkLog"], swiftSettings: settings),
+    .executableTarget(
+      name: "TidemarkFuzz", dependencies: ["TestSupport", "TidemarkLog", "TidemarkText", "TidemarkTool"],
+      swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])], linkerSettings: [.unsafeFlags([sanitizers])]),
+  ]
+)

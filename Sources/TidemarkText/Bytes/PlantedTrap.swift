@@ -1,0 +1,27 @@
+/// Checks that can be taken away, one at a time, to see that the fuzzers find what is behind them: each is named for the target that must
+/// find it. Only in builds with `TIDEMARK_PLANTED_TRAPS`.
+package enum PlantedTrap: String, CaseIterable, Sendable {
+  /// An escape may reach beyond the text.
+  case jsonLines = "json-lines"
+  /// A row may have too few fields.
+  case csv
+  /// Base64 may end in the middle of four characters.
+  case cloudEvents = "cloudevents"
+  /// A character of UTF-8 may reach beyond the text.
+  case values
+
+  #if TIDEMARK_PLANTED_TRAPS
+    // Set before anything runs.
+    /// The one that is planted.
+    package nonisolated(unsafe) static var active: PlantedTrap?
+  #endif
+}
+
+/// Whether a check is taken away.
+@inline(__always) func planted(_ trap: PlantedTrap) -> Bool {
+  #if TIDEMARK_PLANTED_TRAPS
+    PlantedTrap.active == trap
+  #else
+    false
+  #endif
+}
