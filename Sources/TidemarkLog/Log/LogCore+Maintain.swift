@@ -116,7 +116,11 @@ extension LogCore {
     var failure: LogError?
     do throws(LogError) {
       try flush()
-      if let active, !active.hasFailed, !active.isEmpty || active.position > UInt64(SegmentHeader.byteCount), remains == nil {
+      // A segment that is closed already stays as it is: of two close frames whose syncs failed, whoever goes on would write only the
+      // last one again.
+      if let active, !active.hasFailed, !active.isClosedAsFound, !active.isEmpty || active.position > UInt64(SegmentHeader.byteCount),
+        remains == nil
+      {
         try active.mark(.close, incarnation: incarnation)
       }
     } catch {

@@ -131,8 +131,9 @@ extension LogCore {
     let isTrusted = scan.tail == nil ? seeded(.foundFramesTrusted) && scan.findings.isEmpty : seeded(.tornTailNotCut)
     if (scan.isClean || isFresh || isTrusted) && !newest.lacksHeader && analysis.end == scan.summary.end {
       if seeded(.tornTailNotCut) { try preserve(Remains(name: newest.name, header: newest.header, scan: scan, end: analysis.end)) }
-      // One who rolled and died at once may have left a name that is not durable yet.
-      if isFresh && !seeded(.foundNameTrusted) { try files.syncDirectory(directory.segments) }
+      // One who rolled and died at once may have left a name that is not durable yet; one whose roll failed has taken a name back that
+      // the disk may still have, and that would end this segment here.
+      if !seeded(.foundNameTrusted) { try files.syncDirectory(directory.segments) }
       let file = try files.open(directory.segment(newest.name.text), .write)
       var close: [UInt8]?
       if scan.isClean {
@@ -171,6 +172,9 @@ extension LogCore {
   /// Writes what recovery keeps into a fresh segment, once what it rejects is preserved.
   func writeOutAgain(_ remains: Remains) throws(LogError) {
     let scan = remains.scan
+    // A roll that failed may have taken a name back that the disk still has. It pins the id that is about to change, and would follow
+    // nothing after a power cut.
+    try files.syncDirectory(directory.segments)
     try preserve(remains)
     if remains.isDamaged { try preserveWhole(remains) }
     var header = remains.header

@@ -50,6 +50,8 @@ final class ActiveSegment: @unchecked Sendable {
 
   var end: Offset { summary.end }
   var isEmpty: Bool { summary.end == header.base }
+  /// Whether it ends in a close frame of an earlier process, and this one has added nothing.
+  var isClosedAsFound: Bool { foundClose != nil }
   /// What is known of the records up to ``durableEnd``.
   var durable: SegmentSummary { durableSummary ?? summary }
 
@@ -133,8 +135,8 @@ final class ActiveSegment: @unchecked Sendable {
   private func write(_ bytes: RawSpan, zerosAhead: Bool) throws(LogError) {
     let end = position + UInt64(bytes.byteCount)
     do throws(LogError) {
-      if let close = foundClose, !seeded(.foundCloseTrusted) {
-        try file.write(close.rawSpan, at: position - UInt64(close.count))
+      if let close = foundClose {
+        if !seeded(.foundCloseTrusted) { try file.write(close.rawSpan, at: position - UInt64(close.count)) }
         foundClose = nil
       }
       try file.write(bytes, at: position)
