@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-CALLS = "pwrite64,fdatasync,fsync,rename,unlink,ftruncate,fallocate,openat,write"
+CALLS = "pwrite64,fdatasync,fsync,rename,unlink,ftruncate,fallocate,openat,write,fstat,newfstatat"
 CALL = re.compile(r"^(?:\d+ +)?(\w+)\((.*)\) += (-?\d+)(?:<([^>]*)>)?")
 
 

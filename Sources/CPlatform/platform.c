@@ -28,6 +28,17 @@ int tidemark_rename(const char *path, const char *new_path) { return rename(path
 const char *tidemark_program_name(void) { return getprogname(); }
 int tidemark_sync_data(int descriptor) { return fcntl(descriptor, F_FULLFSYNC) == -1 ? -1 : 0; }
 void tidemark_start_writeback(int descriptor, off_t position, off_t count) {}
+
+bool tidemark_is_deleted(int descriptor) {
+  struct stat status;
+  return fstat(descriptor, &status) == 0 && status.st_nlink == 0;
+}
+
+int64_t tidemark_file_length(int descriptor) {
+  struct stat status;
+  return fstat(descriptor, &status) == 0 ? (int64_t)status.st_size : -1;
+}
+
 uint64_t tidemark_boot_clock(void) { return clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW); }
 bool tidemark_clock_is_synchronized(void) { return false; }
 int tidemark_random(void *bytes, size_t count) { arc4random_buf(bytes, count); return 0; }
@@ -55,6 +66,16 @@ int tidemark_sync_data(int descriptor) { return fdatasync(descriptor); }
 
 void tidemark_start_writeback(int descriptor, off_t position, off_t count) {
   (void)sync_file_range(descriptor, position, count, SYNC_FILE_RANGE_WRITE);
+}
+
+bool tidemark_is_deleted(int descriptor) {
+  struct statx status;
+  return statx(descriptor, "", AT_EMPTY_PATH, STATX_NLINK, &status) == 0 && status.stx_nlink == 0;
+}
+
+int64_t tidemark_file_length(int descriptor) {
+  struct statx status;
+  return statx(descriptor, "", AT_EMPTY_PATH, STATX_SIZE, &status) == 0 ? (int64_t)status.stx_size : -1;
 }
 
 uint64_t tidemark_boot_clock(void) {

@@ -30,6 +30,13 @@ const char *tidemark_program_name(void);
 /// Makes a file's data durable: `fdatasync` on Linux, `F_FULLFSYNC` on Apple systems. Returns 0, or -1 with errno.
 int tidemark_sync_data(int descriptor);
 
+/// Whether the file behind the descriptor has lost its last name. This and the length are asked for alone: since Linux 6.13, looking at the
+/// times of a file makes the next write to it change the inode, which costs a third of a small append and its sync.
+bool tidemark_is_deleted(int descriptor);
+
+/// The length of the file in bytes, or -1 with errno.
+int64_t tidemark_file_length(int descriptor);
+
 /// Begins to send a range of a file to the device and does not wait for it: `sync_file_range` on Linux, nothing on Apple systems. Makes
 /// nothing durable.
 void tidemark_start_writeback(int descriptor, off_t position, off_t count);

@@ -64,7 +64,7 @@ public struct EventView: ~Escapable {
   private var subjectLength: Int { Int(record.u16(44)) }
   private var actorLength: Int { Int(record.u8(42)) }
   private var contentTypeLength: Int { Int(record.u8(43)) }
-  private var extensionsStart: Int { Record.fixedLength + typeLength + subjectLength + actorLength + contentTypeLength }
+  private var extensionsStart: Int { Record.fixedLength &+ typeLength &+ subjectLength &+ actorLength &+ contentTypeLength }
 
   /// UTF-8.
   public var typeBytes: RawSpan { @_lifetime(copy self) get { record.slice(Record.fixedLength, typeLength) } }
@@ -82,8 +82,8 @@ public struct EventView: ~Escapable {
   /// Opaque to the engine.
   public var data: RawSpan {
     @_lifetime(copy self) get {
-      let start = extensionsStart + Int(record.u16(46))
-      return record.slice(start, record.byteCount - start)
+      let start = extensionsStart &+ Int(record.u16(46))
+      return record.slice(start, record.byteCount &- start)
     }
   }
 

@@ -25,12 +25,12 @@ package enum Record {
 
   /// The length of the record at `position`, or nil if what stands there is none: one look at the fixed part bounds every field.
   @inline(__always) static func length(at position: Int, in bytes: RawSpan) -> Int? {
-    guard bytes.byteCount - position >= fixedLength else { return nil }
+    guard position >= 0, bytes.byteCount &- position >= fixedLength else { return nil }
     let length = Int(bytes.u32(position))
     let variable =
-      Int(bytes.u8(position + 7)) + Int(bytes.u8(position + 42)) + Int(bytes.u8(position + 43)) + Int(bytes.u16(position + 44))
-      + Int(bytes.u16(position + 46))
-    guard length >= fixedLength + (planted(.frame) ? 0 : variable), length <= bytes.byteCount - position else { return nil }
+      Int(bytes.u8(position &+ 7)) &+ Int(bytes.u8(position &+ 42)) &+ Int(bytes.u8(position &+ 43)) &+ Int(bytes.u16(position &+ 44))
+      &+ Int(bytes.u16(position &+ 46))
+    guard length >= fixedLength &+ (planted(.frame) ? 0 : variable), length <= bytes.byteCount &- position else { return nil }
     return length
   }
 }

@@ -81,8 +81,8 @@ public struct Cursor: ~Copyable {
           try passMalformed()
           break
         }
-        record = start + length
-        recordOffset = at + 1
+        record = start &+ length
+        recordOffset = at &+ 1
         if at < offset { continue }
         if at >= min(end, frameEnd) {
           if at < end {
@@ -104,7 +104,7 @@ public struct Cursor: ~Copyable {
   }
 
   /// Where events behind the last one are known to be missing, that is told like other damage. Who follows a log goes on waiting instead.
-  private mutating func tellOfEnd() throws(LogError) {
+  @inline(never) private mutating func tellOfEnd() throws(LogError) {
     guard mayEndEarly, let finding = core.missing(behind: end) else { return }
     mayEndEarly = false
     if !passesOver { throw finding.error(in: core.directory.path) }
@@ -121,14 +121,14 @@ public struct Cursor: ~Copyable {
   }
 
   /// The rest of the frame lies beyond the end.
-  private mutating func stop() {
+  @inline(never) private mutating func stop() {
     record = recordsEnd
     recordOffset = end
     offset = end
   }
 
   /// Goes on behind a frame that verifies and yet holds something else than records.
-  private mutating func passMalformed() throws(LogError) {
+  @inline(never) private mutating func passMalformed() throws(LogError) {
     offset = max(offset, recordOffset)
     let error = LogError(
       .corrupt, "history is damaged", file: place?.access.file.path, offsets: offset..<max(offset, frameEnd), why: "a record is malformed",
@@ -137,12 +137,12 @@ public struct Cursor: ~Copyable {
     try pass(error, otherwise: frameEnd)
   }
 
-  private mutating func skipRest() {
+  @inline(never) private mutating func skipRest() {
     record = recordsEnd
     recordOffset = min(recordOffset, frameEnd)
   }
 
-  private mutating func isHidden(_ start: Int, _ length: Int) -> Bool {
+  @inline(never) private mutating func isHidden(_ start: Int, _ length: Int) -> Bool {
     let kind = reader.payload.u8(start + 4)
     if kind != 1 {
       if kind == EventKind.session.rawValue {
@@ -156,7 +156,7 @@ public struct Cursor: ~Copyable {
   }
 
   /// Brings the next frame of events up. False at the end of the range.
-  private mutating func nextFrame() throws(LogError) -> Bool {
+  @inline(never) private mutating func nextFrame() throws(LogError) -> Bool {
     if recordsEnd > 0 {
       offset = max(offset, recordOffset)
       record = 0
@@ -177,7 +177,7 @@ public struct Cursor: ~Copyable {
     let next = try core.place(for: offset)
     if next.access.damagedIndex { core.noteDamagedIndex(next.access.name) }
     place = next
-    reader = FrameReader(next.access.file, seed: next.access.seed, from: next.position, limit: next.limit)
+    reader.point(at: next.access.file, seed: next.access.seed, from: next.position, limit: next.limit)
     currentSession = next.session(for: offset)
   }
 

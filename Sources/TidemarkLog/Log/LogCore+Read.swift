@@ -79,8 +79,8 @@ extension LogCore {
         why: "no segment holds it",
         advice: "read on behind the gap, or get it back from the server")
     }
-    // Of a closed segment that an earlier process left unsealed nothing is known yet.
-    let isKnown = found.footer != nil || found.sessions != nil
+    // Of a closed segment that an earlier process left unsealed nothing is known yet. Who begins at its beginning need not know.
+    let isKnown = found.footer != nil || found.sessions != nil || offset <= name.base
     let access = try readers.access(
       name, footer: found.footer, header: found.header, scannedTo: isKnown ? nil : found.end, directory, files)
     var limit = access.limit

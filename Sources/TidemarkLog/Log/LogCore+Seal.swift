@@ -83,7 +83,9 @@ extension LogCore {
     return false
   }
 
-  /// Waits a little while appends are going on: unpaced writes beside an appender cost it more than they are worth.
+  /// Waits between two blocks while appends are going on. Compressing one takes a millisecond or more, and an append whose sync needs the
+  /// same processor waits for the end of that, whatever the thread's priority: with this pause, that is less than one append in a hundred,
+  /// and a segment is still sealed before single durable appends fill the next one.
   private func pace() throws(LogError) {
     let (closing, isPaced, last) = lock.withLock { (isClosed, sealerIsPaced && sealingBacklog < 4, lastAppend) }
     if closing {
@@ -91,7 +93,7 @@ extension LogCore {
         .closed, "the log was closed while a segment was sealed", file: directory.path, advice: "it is sealed after the next opening")
     }
     let idle = monotonicNow() &- last
-    if isPaced && idle < 200_000_000 { sleepForAWhile(8_000_000) }
+    if isPaced && idle < 200_000_000 { sleepForAWhile(50_000_000) }
   }
 
   /// How many segments wait to be sealed. Only a bulk import makes it large, and a bulk import is better served by keeping up. With the

@@ -10,8 +10,8 @@ struct FrameReader {
 
   static let windowByteCount = 256 << 10
 
-  let file: any File
-  let seed: UInt64
+  private(set) var file: any File
+  private(set) var seed: UInt64
   /// Where the frames of this file end at the latest.
   private(set) var limit: UInt64
   /// Where the next frame begins.
@@ -38,7 +38,7 @@ struct FrameReader {
     window = [UInt8](repeating: 0, count: max(Int(needed), FrameHeader.byteCount))
   }
 
-  /// A reader of nothing, to be replaced.
+  /// A reader of nothing, to be pointed at a file.
   static var empty: FrameReader { FrameReader(NoFile(), seed: 0, from: 0, limit: 0) }
 
   private final class NoFile: File {
@@ -49,6 +49,16 @@ struct FrameReader {
     func byteCount() -> UInt64 { 0 }
     func makeReadOnly() {}
     func close() {}
+  }
+
+  /// Goes on in another file, with the same memory.
+  mutating func point(at file: any File, seed: UInt64, from position: UInt64, limit: UInt64) {
+    self.file = file
+    self.seed = seed
+    self.limit = 0
+    windowCount = 0
+    seek(to: position)
+    extend(limit: limit)
   }
 
   mutating func seek(to position: UInt64) {

@@ -59,15 +59,12 @@ final class POSIXFile: File, @unchecked Sendable {
   }
 
   func byteCount() throws(LogError) -> UInt64 {
-    var status = stat()
-    if unsafe fstat(descriptor, &status) != 0 { throw LogError(errno: lastErrno, "cannot look at", path) }
-    return UInt64(max(0, status.st_size))
+    let length = tidemark_file_length(descriptor)
+    if length < 0 { throw LogError(errno: lastErrno, "cannot look at", path) }
+    return UInt64(length)
   }
 
-  func isDeleted() -> Bool {
-    var status = stat()
-    return unsafe fstat(descriptor, &status) == 0 && status.st_nlink == 0
-  }
+  func isDeleted() -> Bool { tidemark_is_deleted(descriptor) }
 
   func makeReadOnly() throws(LogError) {
     if fchmod(descriptor, 0o444) != 0 { throw LogError(errno: lastErrno, "cannot make read-only", path) }

@@ -155,6 +155,10 @@ struct Exercise {
     if let seen { found.mustHold(seen, above: log.first, "a writer, after a reader", but: log.recoveryReport.gaps) }
     look(log, found)
     let size = log.size
+    if size > Record.offsetLimit - (2 << 32) {
+      _ = attempt("an append at the last offsets", [.tooLarge]) { try log.append(NewEvent(type: "fuzz")) }
+      return must("closing") { try log.close() }
+    }
     let appended = must("an append") { try log.append(NewEvent(type: "fuzz", subject: "s", data: [1, 2, 3])) }
     require(appended.offset >= size, "an append gets offset \(appended.offset), but the log had \(size) events")
     if let known = found.entries.last(where: { !$0.isControl }) {
