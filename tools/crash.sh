@@ -2,7 +2,9 @@
 # Layers of crashes on a real system: runs `tidemark crashtest` on our own settings and prints one line for machines on each layer. Exit
 # code 1 if anything acknowledged was lost, or if a control lost nothing.
 #
-#   tools/crash.sh TIDEMARK LAYER [FACTOR [SEED]]     LAYER: power, replay, sync, full, kill; FACTOR makes it so many times as long
+#   tools/crash.sh TIDEMARK LAYER [FACTOR [SEED]]
+#
+# LAYER: power (or one of power-ext4, power-xfs), replay, sync, full, kill. FACTOR makes it so many times as long.
 set -euo pipefail
 
 [ $# -ge 2 ] || {
@@ -26,6 +28,7 @@ case $layer in
     run power-ext4 tidemark-synced,tidemark-small --count $((450 * factor))
     run power-xfs tidemark-synced,tidemark-small --count $((50 * factor))
     ;;
+  power-*) run "$layer" tidemark-synced,tidemark-small --count $((450 * factor)) ;;
   replay) run replay tidemark-synced,tidemark-small --count $((1500 * factor)) ;;
   sync) run sync tidemark-synced,tidemark-small --seconds $((12 * factor)) ;;
   full) run full tidemark-synced,tidemark-written --seconds $((8 * factor)) ;;
