@@ -96,6 +96,26 @@ import TidemarkLog
     }
   }
 
+  @Test func `an id index that claims more pages than there are offsets is made again`() throws {
+    let fixture = try Fixture()
+    for segment in 0..<9 {
+      try fixture.log.append(event("\(segment)", id: id(UInt64(segment))))
+      try fixture.log.seal()
+    }
+    try fixture.log.close()
+    let run = try #require(fixture.disk.image.files(under: "/log/index").first)
+    let environment = try fixture.forged { image in
+      var forgery = try Forgery(image, run)
+      forgery.changePage(at: 0, byteCount: 4096) { $0.store(UInt64(1) << 60, at: 64) }
+      try forgery.put(into: &image)
+    }.environment
+    let report = try Log.verify(at: "/log", options: fixture.options, environment: environment)
+    #expect(report.findings.map(\.kind) == [.damagedIndex])
+    let log = try Log.open(at: "/log", options: fixture.options, environment: environment)
+    #expect(try log.append(event("3", id: id(3))).isDuplicate)
+    try log.close()
+  }
+
   @Test(arguments: [80, 104, 144, 176, 184]) func `a header that names an offset that no log reaches is damaged`(field: Int) throws {
     let fixture = try log()
     let files = fixture.segmentFiles

@@ -101,7 +101,7 @@ struct IDIndexHeader: Equatable {
     return page
   }
 
-  /// Nil unless the page is sound, of this version, and its offsets are possible.
+  /// Nil unless the page is sound, of this version, and its numbers are possible.
   init?(_ page: RawSpan) {
     guard Page.check(page, .idIndex) == .sound else { return nil }
     logID = page.id(32)
@@ -111,7 +111,8 @@ struct IDIndexHeader: Equatable {
     low = page.id(72)
     high = page.id(88)
     coverage = page.digest(104)
-    guard first <= end, end <= Record.offsetLimit else { return nil }
+    // At most one entry for each offset.
+    guard first <= end, end <= Record.offsetLimit, pageCount <= UInt64(IDPages.pageCount(entries: Int(end - first))) else { return nil }
   }
 
   init(logID: EventID, first: Offset, end: Offset, pageCount: UInt64, low: EventID, high: EventID, coverage: Digest128) {

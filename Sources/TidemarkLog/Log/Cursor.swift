@@ -25,7 +25,7 @@ public struct Cursor: ~Copyable {
   private var recordsEnd = 0
   /// The offset of the record at `record`.
   private var recordOffset: Offset = 0
-  /// The offset after the last event of the frame.
+  /// The offset after the last event of the frame that belongs to the segment.
   private var frameEnd: Offset = 0
   private var currentSession: SharedSession?
   /// Whether the end of the range is the end of the log, of which nothing was said yet.
@@ -208,7 +208,7 @@ public struct Cursor: ~Copyable {
       record = 0
       recordsEnd = reader.payload.byteCount
       recordOffset = frame.base
-      frameEnd = frame.end
+      frameEnd = min(frame.end, place.end)
       return true
     case .bad(let at, let why): try skipDamage(at, why, place)
     case .end(let at): try skipDamage(at, "the segment ends before this offset", place)

@@ -96,7 +96,7 @@ extension LogCore {
         readers.forget(segment.name)
         openIDs.forget(segment.name)
       }
-      gaps.removeAll { $0.upperBound <= floor }
+      gaps = gaps.compactMap { $0.upperBound <= floor ? nil : max($0.lowerBound, floor)..<$0.upperBound }
       return (old, runs)
     }
     for run in runs { try? files.remove(run.path) }

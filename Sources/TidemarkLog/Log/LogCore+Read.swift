@@ -163,7 +163,7 @@ extension LogCore {
           throw gapError(offset, at, frame, reader, place)
         }
         let decoded = SegmentReaders.DecodedFrame(
-          name: place.access.name, base: frame.base, end: frame.end, records: reader.payload.array())
+          name: place.access.name, base: frame.base, end: min(frame.end, place.end), records: reader.payload.array())
         // The newest frame of a growing file is final too: frames are written once.
         readers.keep(decoded)
         return decoded

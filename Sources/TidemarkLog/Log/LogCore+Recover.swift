@@ -297,11 +297,13 @@ extension LogCore {
   ///
   /// Doubles go before the newest segment is written out again: once the one that replaced them is gone too, nothing tells which of the
   /// others counts.
-  /// Trimmed segments go after it, when the record that lets them go is durable.
+  /// Trimmed segments go after it, when the record that lets them go is durable. So do open ones if there is no newest segment, once there
+  /// is one again: they alone say that none is missing.
   private func removeLeftovers(_ analysis: Analysis, trimmed: Bool) throws(LogError) {
     let names = analysis.leftovers.filter { name in
       guard let segment = SegmentName(name) else { return !trimmed && name.hasSuffix(LogDirectory.unfinished) }
-      return (segment.base < analysis.trimFloor) == trimmed
+      let isLast = segment.form == .open && analysis.newest == nil
+      return (isLast ? trimmed && missingNewest == nil : (segment.base < analysis.trimFloor) == trimmed)
     }
     guard !names.isEmpty else { return }
     // What counts instead may have got its name a moment before the crash.

@@ -370,6 +370,8 @@ extension Analysis {
         let missing = pin.end - min(pin.end, pin.count)
         if missing > candidate.name.base { end = min(end, missing) }
       }
+      // One that claims more than its successor leaves it: the successor's events were acknowledged at these offsets.
+      if let pin, pin.segmentID == candidate.name.segmentID, let base = following?.base { end = min(end, max(base, candidate.name.base)) }
       if let footer = candidate.footer, let pin, pin.segmentID == candidate.name.segmentID,
         pin.end != footer.end || pin.count != footer.end - footer.base || pin.digest != footer.digest
       {
@@ -382,8 +384,6 @@ extension Analysis {
             .pinMismatch, file: candidate.path, offsets: candidate.name.base..<end,
             "the next segment follows another one (\(pin.segmentID.hexadecimal))"))
       }
-      // One that claims more than its successor leaves it: the successor's events were acknowledged at these offsets.
-      if let pin, pin.segmentID == candidate.name.segmentID, let base = following?.base { end = min(end, max(base, candidate.name.base)) }
       segments.append(
         Segment(
           name: candidate.name, footer: candidate.footer, header: candidate.header, end: end, predecessor: predecessor,

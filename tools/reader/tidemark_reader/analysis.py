@@ -119,10 +119,8 @@ class Analysis:
       pin = following.pin if following else None
       self.find_end(segment, next_base, pin)
       self.check_pin(segment, next_base, pin)
-      if pin and pin.id == segment.id:
-        segment.end = min(segment.end, max(next_base, segment.base))
       self.segments.append(segment)
-      expected = segment.end
+      expected = self.pinned_end(segment, next_base, pin)
     if self.newest:
       self.check_begin(self.newest, expected)
       return
@@ -172,7 +170,13 @@ class Analysis:
       settled = settle_pinned(segment, self.steps(segment), segment.end)
       differs = settled.is_whole and settled.record_digest() != pin.digest
     if differs:
-      self.add("pin-mismatch", segment.file, None, segment.base, segment.end, "the next segment records another predecessor")
+      end = self.pinned_end(segment, next_base, pin)
+      self.add("pin-mismatch", segment.file, None, segment.base, end, "the next segment records another predecessor")
+
+  @staticmethod
+  def pinned_end(segment, next_base, pin):
+    """A segment ends where the one that pins it begins, whatever its footer claims."""
+    return min(segment.end, max(next_base, segment.base)) if pin and pin.id == segment.id else segment.end
 
   def check_oldest(self, candidates):
     """Step 4: the first segment must begin at the floor or below."""

@@ -126,6 +126,8 @@ class IndexHeader:
     check_offsets(self.first, self.end)
     if self.end < self.first:
       raise Damaged("the end lies below the first offset")
+    if self.page_count > (self.end - self.first + 510) // 511:
+      raise Damaged("%d pages for %d offsets" % (self.page_count, self.end - self.first))
 
 
 def segment_seed(log_id, epoch, segment_id):

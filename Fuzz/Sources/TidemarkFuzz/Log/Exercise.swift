@@ -10,6 +10,8 @@ struct Exercise {
     var seals = false
     var trims = false
     var salvages = false
+    /// Whether somebody tries to write first while the disk is full.
+    var isFull = false
 
     init() {}
 
@@ -19,6 +21,7 @@ struct Exercise {
       seals = flags & 8 != 0
       trims = flags & 16 != 0
       salvages = flags & 32 != 0
+      isFull = flags & 64 != 0
     }
   }
 
@@ -48,6 +51,7 @@ struct Exercise {
     dump(disk)
     disk.writeRefusal = nil
     if settings.salvages { salvage(environment) }
+    if settings.isFull { writeWithoutSpace(disk, environment, seen) }
     write(environment, report, seen)
   }
 
@@ -132,6 +136,9 @@ struct Exercise {
     let path = "/salvaged"
     let salvaged = attempt("salvaging") { try Log.salvage(from: Self.path, to: path, environment: environment) }
     guard salvaged != nil else { return }
+    _ = attempt("stopping a check", Self.honest.union([.closed])) {
+      try Verification.run(LogDirectory(path: path), environment.fileSystem, durableFloor: 0) { _ in false }
+    }
     let report = must("checking a salvaged log") { try Log.verify(at: path, options: LogOptions(), environment: environment) }
     let unexpected = report.findings.first { $0.kind != .gap }
     require(unexpected == nil, "a salvaged log is not sound: \(report.findings)")
@@ -141,12 +148,28 @@ struct Exercise {
 
   // MARK: Writing
 
+  /// Without space a log opens for reading at least, loses nothing, and says what is the matter.
+  private func writeWithoutSpace(_ disk: SimulatedDisk, _ environment: Environment, _ seen: Contents?) {
+    disk.capacity = disk.image.usedByteCount + 600
+    let full: Set<LogError.Code> = Self.honest.union([.diskFull, .outcomeUnknown])
+    let opened = attempt("opening without space", full) { try Log.open(at: Self.path, options: options(), environment: environment) }
+    if let log = opened {
+      let found = Contents(log, "a writer without space")
+      explain("a writer without space is served: \(found)")
+      if let seen { found.mustHold(seen, above: log.first, "a writer without space", but: log.recoveryReport.gaps, below: log.durable) }
+      _ = attempt("an append without space", full) { try log.append(NewEvent(type: "fuzz", data: [UInt8](repeating: 1, count: 900))) }
+      _ = attempt("closing without space", full) { try log.close() }
+    }
+    disk.capacity = nil
+  }
+
   private func write(_ environment: Environment, _ report: VerificationReport?, _ seen: Contents?) {
     let opened = attempt("opening for writing") { try Log.open(at: Self.path, options: options(), environment: environment) }
     guard let log = opened else {
       require(report?.isOK != true, "a log that verify calls sound does not open")
       return
     }
+    require(!"\(log.recoveryReport)".isEmpty, "a recovery report says nothing")
     explain("a writer finds: \(log.recoveryReport)")
     let found = Contents(log, "a writer")
     explain("a writer is served: \(found)")
@@ -241,9 +264,9 @@ struct Contents: CustomStringConvertible {
   }
 
   /// What was read stays read.
-  func mustHold(_ earlier: Contents, above first: Offset, _ who: String, but lost: [Range<Offset>] = []) {
+  func mustHold(_ earlier: Contents, above first: Offset, _ who: String, but lost: [Range<Offset>] = [], below end: Offset = .max) {
     var index = 0
-    for entry in earlier.entries where entry.offset >= first && !lost.contains(where: { $0.contains(entry.offset) }) {
+    for entry in earlier.entries where entry.offset >= first && entry.offset < end && !lost.contains(where: { $0.contains(entry.offset) }) {
       while index < entries.count, entries[index].offset < entry.offset { index += 1 }
       guard index < entries.count, entries[index].offset == entry.offset else {
         violated("\(who) is not served event \(entry.offset), which was read before")

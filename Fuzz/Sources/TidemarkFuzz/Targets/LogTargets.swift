@@ -17,7 +17,7 @@ enum RecoveryTarget {
     for (name, log) in zip(Vectors.names, Vectors.logs) {
       let packed = log.packed()
       if packed.count > 6 << 10 || log.files.count > LogFiles.fileLimit { continue }
-      inputs.append((name, [UInt8(inputs.count) << 2 & 0x3C, 0] + packed))
+      inputs.append((name, [UInt8(inputs.count) << 2 & 0x7C, 0] + packed))
       inputs.append((name + "-repaired", [0x38, Repair.all.rawValue] + packed))
     }
     return inputs
@@ -42,7 +42,7 @@ enum EditTarget {
   }
 
   static func corpus() -> [(name: String, bytes: [UInt8])] {
-    var inputs = Vectors.names.indices.map { (name: "log-\(Vectors.names[$0])", bytes: [0x38, UInt8($0), 0] as [UInt8]) }
+    var inputs = Vectors.names.indices.map { (name: "log-\(Vectors.names[$0])", bytes: [$0 % 2 == 0 ? 0x38 : 0x78, UInt8($0), 0] as [UInt8]) }
     for operation in Surgeon.Operation.allCases {
       for log in [1, 3, 5, 9] as [UInt8] {
         inputs.append(("edit-\(operation)-\(log)", [0, log, 0, operation.rawValue, 1, 2, 3, 4, 5, 6, 7, 8]))
