@@ -42,7 +42,9 @@ enum EditTarget {
   }
 
   static func corpus() -> [(name: String, bytes: [UInt8])] {
-    var inputs = Vectors.names.indices.map { (name: "log-\(Vectors.names[$0])", bytes: [$0 % 2 == 0 ? 0x38 : 0x78, UInt8($0), 0] as [UInt8]) }
+    var inputs = Vectors.names.indices.map { index in
+      (name: "log-\(Vectors.names[index])", bytes: [index % 2 == 0 ? 0x38 : 0x78, UInt8(index), 0] as [UInt8])
+    }
     for operation in Surgeon.Operation.allCases {
       for log in [1, 3, 5, 9] as [UInt8] {
         inputs.append(("edit-\(operation)-\(log)", [0, log, 0, operation.rawValue, 1, 2, 3, 4, 5, 6, 7, 8]))

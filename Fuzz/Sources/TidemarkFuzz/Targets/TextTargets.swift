@@ -5,8 +5,8 @@ import TestSupport
 
 /// Text as the tool reads it: JSON lines, CSV and CloudEvents become events, go into a log, come out in every format, and are read again.
 enum TextTargets {
-  /// The first byte of an input: bits 0 to 2 which attributes come from the text, bits 3 to 5 how few bytes a read brings, bit 6 plain lines
-  /// in the place of JSON.
+  /// The first byte of an input: bits 0 to 2 which attributes come from the text, bits 3 to 5 how few bytes a read brings, bit 6 plain
+  /// lines in the place of JSON.
   static func jsonLines(_ bytes: [UInt8]) {
     if let first = bytes.first, first & 0x40 != 0 { return read(bytes) { source, _ in PlainLinesReader(source, type: "line") } }
     read(bytes) { source, flags in JSONLinesReader(source, sources(flags)) }
