@@ -30,7 +30,7 @@ struct SeededBugGate {
     case .namedBeforeWhole, .openFormRemovedFirst: [cut, exhaustiveInUse]
     case .foundFramesTrusted: [cut, exhaustiveInUse, fault]
     case .oldNotSyncedBeforeRoll, .trimmedBeforeRecord, .doublesRemovedLast, .foundNameTrusted: [cut]
-    case .tornTailNotPreserved, .tornTailNotCut, .batchFlagIgnored, .duplicatesMissedInSealed: [cut]
+    case .tornTailNotPreserved, .tornTailNotCut, .batchFlagIgnored, .duplicatesMissedInSealed, .recoveredNotClosed: [cut]
     case .durableTooEarly, .markNotSynced, .publishedTooEarly, .readerSeesUnsynced: [cut]
     case .failedSyncRetried, .failedAppendStays, .foundCloseTrusted, .replacedByReach: [fault]
     case .paddingNotCovered, .damageTakenForTail, .pinNotChecked, .offsetsReusedAfterDamage: [flip]

@@ -119,7 +119,7 @@ extension LogCore {
       // A segment that is closed already stays as it is: of two close frames whose syncs failed, whoever goes on would write only the
       // last one again.
       if let active, !active.hasFailed, !active.isClosedAsFound, !active.isEmpty || active.position > UInt64(SegmentHeader.byteCount),
-        remains == nil
+        remains == nil, !(seeded(.recoveredNotClosed) && !report.wasClean)
       {
         try active.mark(.close, incarnation: incarnation)
       }

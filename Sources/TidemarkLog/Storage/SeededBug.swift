@@ -59,6 +59,8 @@ package enum SeededBug: String, CaseIterable, Sendable {
   case readerSeesUnsynced
   /// `recordDurable` writes its mark, and does not sync it.
   case markNotSynced
+  /// What was recovered is closed without a close frame, so that each opening recovers again.
+  case recoveredNotClosed
 
   #if TIDEMARK_SEEDED_BUGS
     /// The one that is switched on. Set while nothing else runs.
