@@ -1,10 +1,12 @@
-"""Prints what part of the code of decoder and recovery a run of the fuzzers' inputs reached, from a summary of llvm-cov.
+"""Prints what part of the code of decoder and recovery a run of the fuzzers' inputs reached, from what `llvm-cov export` says.
 
-    python3 tools/fuzz_coverage.py SUMMARY.json
+    python3 tools/fuzz_coverage.py EXPORT.json [MISSING.txt]
 
-Called by `tools/fuzz --coverage`.
+Called by `tools/fuzz --coverage`. The second file gets each region that was not reached. Mistakes that this build does not contain are not counted: a
+region on a line with `seeded(` or `planted(`.
 """
 
+import collections
 import json
 import sys
 
@@ -17,6 +19,7 @@ GROUPS = (
     ("text", ("JSON/", "CSV/", "Time/", "Input/", "Bytes/", "Import/")),
 )
 MARKS = ("/TidemarkLog/", "/TidemarkText/", "/TidemarkTool/")
+CODE = 0
 
 
 def place(path):
@@ -27,24 +30,43 @@ def place(path):
     return None
 
 
-def main(path):
+def regions(export):
+    """How often each region of each file was reached: {path: {(line, column, end line, end column): count}}."""
+    found = collections.defaultdict(collections.Counter)
+    for function in export["data"][0]["functions"]:
+        for line, column, end_line, end_column, count, file, _, kind in function["regions"]:
+            if kind == CODE:
+                # A generic function has its regions once for each form that it was compiled in.
+                found[function["filenames"][file]][line, column, end_line, end_column] += count
+    return found
+
+
+def main(path, missing=None):
     with open(path, encoding="utf-8") as stream:
-        files = json.load(stream)["data"][0]["files"]
+        found = regions(json.load(stream))
+    unreached = []
     for group, prefixes in GROUPS:
         total = covered = 0
-        for file in sorted(files, key=lambda file: file["filename"]):
-            name = place(file["filename"])
+        for file in sorted(found):
+            name = place(file)
             if name is None or not name.startswith(prefixes) or name in LEFT_OUT:
                 continue
-            regions = file["summary"]["regions"]
-            total += regions["count"]
-            covered += regions["covered"]
-            print("%-8s %-40s %5d of %5d regions %6.1f %%" % (group, name, regions["covered"], regions["count"], regions["percent"]))
+            with open(file, encoding="utf-8") as source:
+                lines = source.read().split("\n")
+            counted = {at: count for at, count in found[file].items() if not any(mark in lines[at[0] - 1] for mark in ("seeded(", "planted("))}
+            reached = sum(count > 0 for count in counted.values())
+            unreached += [f"{name}:{at[0]}:{at[1]} {lines[at[0] - 1].strip()}" for at, count in sorted(counted.items()) if count == 0]
+            total += len(counted)
+            covered += reached
+            print("%-8s %-40s %5d of %5d regions %6.1f %%" % (group, name, reached, len(counted), 100 * reached / max(1, len(counted))))
         if total:
             print("layer=fuzz-coverage group=%s coverage_regions=%d regions=%d percent=%.1f" % (group, covered, total, 100 * covered / total))
+    if missing:
+        with open(missing, "w", encoding="utf-8") as stream:
+            stream.writelines(f"{line}\n" for line in unreached)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: fuzz_coverage.py SUMMARY.json")
-    main(sys.argv[1])
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    main(*sys.argv[1:])

@@ -187,8 +187,10 @@ public final class Log: Sendable {
     try Salvage.run(path, to: newPath, environment(LogOptions()), progress: progress)
   }
 
-  package static func salvage(from path: String, to newPath: String, environment: Environment) throws -> SalvageReport {
-    try Salvage.run(path, to: newPath, environment, progress: nil)
+  package static func salvage(
+    from path: String, to newPath: String, environment: Environment, progress: ((Progress) -> Bool)? = nil
+  ) throws -> SalvageReport {
+    try Salvage.run(path, to: newPath, environment, progress: progress)
   }
 
   /// Syncs, and gives up the lock and all descriptors, as a phone's app does when it goes to the background. The next append takes them

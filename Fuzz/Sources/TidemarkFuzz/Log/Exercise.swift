@@ -50,7 +50,7 @@ struct Exercise {
     explain("a reader is served: \(seen.map(\.description) ?? "refused")")
     dump(disk)
     disk.writeRefusal = nil
-    if settings.salvages { salvage(environment) }
+    if settings.salvages { salvage(disk, environment) }
     if settings.isFull { writeWithoutSpace(disk, environment, seen) }
     write(environment, report, seen)
   }
@@ -132,9 +132,16 @@ struct Exercise {
     }
   }
 
-  private func salvage(_ environment: Environment) {
+  private func salvage(_ disk: SimulatedDisk, _ environment: Environment) {
     let path = "/salvaged"
-    let salvaged = attempt("salvaging") { try Log.salvage(from: Self.path, to: path, environment: environment) }
+    let onto = attempt("salvaging onto itself", Self.honest.union([.alreadyExists])) {
+      try Log.salvage(from: Self.path, to: Self.path, environment: environment)
+    }
+    require(onto == nil, "a log is salvaged onto itself")
+    must("making a directory") { try disk.makeDirectory(path) }
+    let salvaged = attempt("salvaging") {
+      try Log.salvage(from: Self.path, to: path + "/", environment: environment) { $0.done <= $0.total }
+    }
     guard salvaged != nil else { return }
     _ = attempt("stopping a check", Self.honest.union([.closed])) {
       try Verification.run(LogDirectory(path: path), environment.fileSystem, durableFloor: 0) { _ in false }
@@ -292,6 +299,10 @@ enum EventLook {
     if let extensions = try? event.extensions {
       let again = EventExtension.encode(extensions)
       require(again.count <= 3 * event.extensionBytes.byteCount + 3, "extensions grow when they are encoded again")
+      // Attributes whose text was not UTF-8 may have become too long.
+      if let length = try? EventExtension.encodedLength(extensions) {
+        require(length == again.count, "extensions take \(again.count) bytes where \(length) were foretold")
+      }
     }
     let copy = event.copy()
     require(copy.offset == event.offset && copy.id == event.id, "a copy of an event differs from it")
