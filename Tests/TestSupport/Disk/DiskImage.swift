@@ -74,7 +74,12 @@ package struct DiskImage: Sendable {
     guard old.path == new.path else { throw DiskError.make(DiskError.crossDevice, what, newPath) }
     let parent = try directory(new.path, what)
     let replaced = self.slot(of: newPath)
-    if let replaced, nodes[replaced].isDirectory { throw DiskError.make(DiskError.isADirectory, what, newPath) }
+    // A directory may take the place of an empty one.
+    if let replaced, nodes[replaced].isDirectory,
+      !nodes[slot].isDirectory || names.entries.contains(where: { $0.directory == replaced })
+    {
+      throw DiskError.make(DiskError.isADirectory, what, newPath)
+    }
     let entry = NameEntry(path: newPath, name: new.name, slot: slot, directory: parent)
     let change = NameChange(kind: .rename, entry: entry, oldName: old.name, isDirectory: nodes[slot].isDirectory)
     names.apply(change)
