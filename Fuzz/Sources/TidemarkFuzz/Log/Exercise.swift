@@ -60,11 +60,12 @@ struct Exercise {
     options.segmentByteCount = 16384
     options.zerosAheadByteCount = 1024
     options.sealing = .manual
-    options.compression = .fast
+    options.compression = settings.salvages ? .high : .fast
     options.syncIntervalMilliseconds = 0
     options.onCorruption = settings.policy
     options.durableFloor = settings.durableFloor
-    options.program = "fuzz"
+    // Longer than a session record takes.
+    options.program = String(repeating: "fuzz", count: settings.trims ? 100 : 1)
     return options
   }
 
@@ -196,6 +197,8 @@ struct Exercise {
         try log.append(NewEvent(type: "fuzz", id: known.id, data: [9]))
       }
     }
+    refuse(log)
+    must("staging") { try log.stage(control: .receipt, data: [1]) }
     // Closed segments are not read at opening: sealing may be the first to see what is in them.
     if settings.seals { _ = attempt("sealing") { try log.seal() } }
     if settings.trims { _ = attempt("trimming") { try log.trim(below: log.size / 2) } }
@@ -206,6 +209,22 @@ struct Exercise {
     before.mustHold(found, above: log.first, "a writer that appended")
     must("closing") { try log.close() }
     again(environment, report, before)
+  }
+
+  /// Extensions that no record can hold are refused, and nothing is changed by that.
+  private func refuse(_ log: Log) {
+    let impossible: [EventExtension] = [
+      .attribute(name: "", value: "v"), .attribute(name: String(repeating: "n", count: 256), value: "v"),
+      .attribute(name: "n", value: String(repeating: "v", count: 1 << 16)),
+      .attachment(EventExtension.Attachment(byteCount: 1, digest: [1], mediaType: "image/jpeg", name: "n")),
+    ]
+    let size = log.size
+    for entry in impossible {
+      let appended = attempt("an append of \(entry)", [.invalidEvent, .stringTooLong]) {
+        try log.append(NewEvent(type: "fuzz", extensions: [entry]))
+      }
+      require(appended == nil && log.size == size, "an impossible extension is appended")
+    }
   }
 
   private func again(_ environment: Environment, _ report: VerificationReport?, _ before: Contents) {
