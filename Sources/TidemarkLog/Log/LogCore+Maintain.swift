@@ -240,10 +240,7 @@ extension LogCore {
       let counts = ClosedSegment.Counts(user: scan.summary.userCount, rawBytes: scan.summary.rawByteCount, gaps: scan.summary.gapCount)
       lock.withLock {
         guard let index = closed.firstIndex(where: { $0 === segment }) else { return }
-        closed[index] = ClosedSegment(
-          name: segment.name, end: segment.end, footer: nil, digest: segment.digest, checkpoints: scan.checkpoints,
-          sessions: scan.summary.sessions, counts: counts,
-          byteCount: segment.byteCount)
+        closed[index] = segment.scanned(scan.checkpoints, scan.summary.sessions, counts: counts)
       }
     }
     let newestBytes =

@@ -79,10 +79,16 @@ extension LogCore {
         why: "no segment holds it",
         advice: "read on behind the gap, or get it back from the server")
     }
-    // Of a closed segment that an earlier process left unsealed nothing is known yet. Who begins at its beginning need not know.
-    let isKnown = found.footer != nil || found.sessions != nil || offset <= name.base
+    // Of a closed segment that an earlier process left unsealed nothing is known yet: it is scanned once.
+    let isKnown = found.footer != nil || found.sessions != nil
     let access = try readers.access(
       name, footer: found.footer, header: found.header, scannedTo: isKnown ? nil : found.end, directory, files)
+    if !isKnown {
+      lock.withLock {
+        guard let index = closed.firstIndex(where: { $0.name == name }), closed[index].sessions == nil else { return }
+        closed[index] = closed[index].scanned(access.checkpoints, access.sessions)
+      }
+    }
     var limit = access.limit
     if limit == nil { limit = try access.file.byteCount() }
     return ReadPlace(

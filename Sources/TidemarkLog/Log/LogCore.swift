@@ -167,6 +167,13 @@ final class ClosedSegment: Sendable {
     self.damage = damage
   }
 
+  /// The same, with what a scan of it found.
+  func scanned(_ checkpoints: Checkpoints?, _ sessions: [SegmentIndex.SessionEntry], counts: Counts? = nil) -> ClosedSegment {
+    ClosedSegment(
+      name: name, end: end, footer: footer, digest: digest, checkpoints: checkpoints, sessions: sessions, counts: counts ?? self.counts,
+      byteCount: byteCount, damage: damage)
+  }
+
   func damaged(_ finding: Finding) -> ClosedSegment {
     ClosedSegment(
       name: name, end: end, footer: footer, digest: digest, checkpoints: checkpoints, sessions: sessions, counts: counts,

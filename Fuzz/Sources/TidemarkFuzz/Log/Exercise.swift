@@ -107,9 +107,10 @@ struct Exercise {
     query.onDamage = .skip
     _ = attempt("a query by time") {
       var cursor = try log.read(query)
-      var count = 0
-      while try cursor.next() != nil { count += 1 }
-      require(count <= seen.entries.count, "a query by time gives more than there is")
+      var offsets: [Offset] = []
+      while let event = try cursor.next() { offsets.append(event.offset) }
+      explain("a query by time gives: \(offsets)")
+      require(offsets.count <= seen.entries.count, "a query by time gives more than there is")
     }
     _ = attempt("events in blocks") {
       var cursor = try log.read(Query(onDamage: .skip))

@@ -42,7 +42,8 @@ enum FrameTarget {
       case .frame(let frame, let at):
         require(at == before && reader.position > before, "a reader does not go on from byte \(before)")
         require(reader.position <= UInt64(file.bytes.count), "a frame reaches beyond the file")
-        guard reader.decode() else { continue }
+        // What can be skipped is never decoded: its lengths are its own affair.
+        guard !frame.canBeSkipped, reader.decode() else { continue }
         require(reader.payload.byteCount == frame.rawLength, "a frame's contents have another length than its header says")
         if frame.kind == FrameHeader.Kind.events.rawValue { records(reader.payload, frame.base) }
         if frame.kind == FrameHeader.Kind.index.rawValue { IndexLook.at(reader.payload) }
