@@ -40,7 +40,15 @@ extension LogCore {
 
   private func findPlace(for offset: Offset) throws(LogError) -> ReadPlace {
     let found = lock.withLock { listing(of: offset) }
-    return try open(found, offset)
+    let place = try open(found, offset)
+    if !found.isKnown { lock.withLock { didScan(place.access) } }
+    return place
+  }
+
+  /// Keeps what a scan of a closed segment found, so that it is scanned once. With the lock held.
+  private func didScan(_ access: SegmentAccess) {
+    guard let index = closed.firstIndex(where: { $0.name == access.name }), closed[index].sessions == nil else { return }
+    closed[index] = closed[index].scanned(access.checkpoints, access.sessions)
   }
 
   /// What the list of segments says of an offset.
@@ -55,6 +63,9 @@ extension LogCore {
     var first: Offset
     /// The gap that the offset is in, if it is in one.
     var gap: Range<Offset>?
+
+    /// Of a closed segment that an earlier process left unsealed nothing is known until it is scanned.
+    var isKnown: Bool { footer != nil || sessions != nil }
   }
 
   /// With the lock held.
@@ -71,6 +82,7 @@ extension LogCore {
       first: firstOffset)
   }
 
+  /// With or without the lock.
   func open(_ found: Listing, _ offset: Offset) throws(LogError) -> ReadPlace {
     guard offset >= found.first else { throw Self.trimmed(offset, first: found.first) }
     guard let name = found.name else {
@@ -79,16 +91,8 @@ extension LogCore {
         why: "no segment holds it",
         advice: "read on behind the gap, or get it back from the server")
     }
-    // Of a closed segment that an earlier process left unsealed nothing is known yet: it is scanned once.
-    let isKnown = found.footer != nil || found.sessions != nil
     let access = try readers.access(
-      name, footer: found.footer, header: found.header, scannedTo: isKnown ? nil : found.end, directory, files)
-    if !isKnown {
-      lock.withLock {
-        guard let index = closed.firstIndex(where: { $0.name == name }), closed[index].sessions == nil else { return }
-        closed[index] = closed[index].scanned(access.checkpoints, access.sessions)
-      }
-    }
+      name, footer: found.footer, header: found.header, scannedTo: found.isKnown ? nil : found.end, directory, files)
     var limit = access.limit
     if limit == nil { limit = try access.file.byteCount() }
     return ReadPlace(

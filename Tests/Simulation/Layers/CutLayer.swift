@@ -83,6 +83,7 @@ private final class CutRun {
         let operation = mix.operation(using: &random)
         if operation == .reopen, random.isOneIn(4) {
           driver.options.durability = [.buffered, .written, .synced][random.number(below: 3)]
+          note("\(driver.options.durability)")
         }
         note("\(operation)")
         moments.mayLook = driver.options.durability == .synced && operation != .reopen
@@ -168,7 +169,10 @@ private final class CutRun {
     let disk = SimulatedDisk(wreck.image)
     let driver = makeDriver(disk, wreck.history, wreck.options)
     var seen = wreck.seen
-    if random.isOneIn(4) { seen = try look(driver, wreck) ?? seen }
+    if random.isOneIn(4) {
+      seen = try look(driver, wreck) ?? seen
+      note("  a reader sees \(seen.map { "\($0.first)..<\($0.size)" } ?? "nothing")")
+    }
     let interrupts = wreck.rounds > 0 && random.isOneIn(3)
     let images = Images()
     if interrupts { disk.beforeChange = { disk, _ in images.all.append(disk.image) } }
