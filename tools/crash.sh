@@ -2,7 +2,7 @@
 # Layers of crashes on a real system: runs `tidemark crashtest` on our own settings and prints one line for machines on each layer. Exit
 # code 1 if anything acknowledged was lost, or if a control lost nothing.
 #
-#   tools/crash.sh TIDEMARK LAYER [FACTOR [SEED]]     LAYER: power, replay, sync, full, kill; FACTOR makes it so many times as long
+#   tools/crash.sh TIDEMARK LAYER [FACTOR [SEED]]     LAYER: power, replay, sync, full, kill, kill-call; FACTOR makes it so many times as long
 set -euo pipefail
 
 [ $# -ge 2 ] || {
@@ -29,7 +29,8 @@ case $layer in
   replay) run replay tidemark-synced,tidemark-small --count $((1500 * factor)) ;;
   sync) run sync tidemark-synced,tidemark-small --seconds $((12 * factor)) ;;
   full) run full tidemark-synced,tidemark-written --seconds $((8 * factor)) ;;
-  kill) run kill tidemark-written,tidemark-small --seconds $((20 * factor)) ;;
+  kill) run kill-random tidemark-written,tidemark-small --seconds $((20 * factor)) ;;
+  kill-call) run kill-call tidemark-synced,tidemark-small --count $((400 * factor)) ;;
   *)
     printf 'tools/crash.sh: no layer %s\n' "$layer" >&2
     exit 2

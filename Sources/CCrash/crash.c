@@ -224,6 +224,7 @@ int crash_pipe(int ends[2], int capacity) {
   return fcntl(ends[1], F_SETFD, FD_CLOEXEC);
 }
 int crash_execute_limited(uint64_t file_bytes, const char *path, char *const arguments[]) { return nowhere(); }
+int crash_execute_killing(uint64_t call, const char *path, char *const arguments[]) { return nowhere(); }
 int crash_private_mounts(void) { return nowhere(); }
 int crash_mount(const char *source, const char *target, const char *type, const char *options) { return nowhere(); }
 int crash_remount(const char *target, const char *options) { return nowhere(); }

@@ -49,6 +49,7 @@ enum Tidemark {
     switch words.first {
     case SubjectProgram.word: return SubjectProgram.run(rest, version: version)
     case LimitProgram.word: return LimitProgram.run(rest)
+    case KillCallProgram.word: return KillCallProgram.run(rest)
     case DiskProgram.word: return DiskProgram.run(rest)
     default: return nil
     }

@@ -1,5 +1,5 @@
 // System calls of the crash laboratory that Swift's C library module lacks: mounts, loop devices, the shutdown of a file system, a disk
-// in user space. Linux only; elsewhere they fail with ENOSYS.
+// in user space, tracing. Linux only; elsewhere they fail with ENOSYS.
 #pragma once
 #include <dirent.h>
 #include <errno.h>
@@ -28,6 +28,11 @@ int crash_spawn(const char *path, char *const arguments[], int input, int output
 
 /// Limits the size of files, ignores SIGXFSZ, and becomes another program. Returns only on failure: -1 with errno.
 int crash_execute_limited(uint64_t file_bytes, const char *path, char *const arguments[]);
+
+/// Runs another program and kills it with SIGKILL at the entry of a system call that changes files, or their order on the disk: the one
+/// with that number, from 1, counted over all threads from the first that changes anything. Ends this process as the program ended, and
+/// the program never outlives it. Returns only on failure: -1 with errno.
+int crash_execute_killing(uint64_t call, const char *path, char *const arguments[]);
 
 /// A write into a pipe that nobody reads is then an error.
 void crash_ignore_broken_pipes(void);

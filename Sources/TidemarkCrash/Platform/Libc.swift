@@ -79,17 +79,13 @@ package enum Libc {
 
   /// Appends what one `read` gives; returns how much that was, 0 at the end and after an error.
   static func read(_ descriptor: Int32, atMost count: Int = 65536, into bytes: inout [UInt8]) -> Int {
-    let before = bytes.count
-    bytes.append(contentsOf: repeatElement(0, count: count))
-    var got: Int
-    repeat {
-      got = unsafe bytes.withUnsafeMutableBytes { buffer -> Int in
-        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[before...])
-        return unsafe CCrash.read(descriptor, rest.baseAddress, rest.count)
-      }
-    } while got < 0 && crash_errno() == EINTR
-    bytes.removeLast(count - max(0, got))
-    return max(0, got)
+    let chunk = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
+      var got: Int
+      repeat { got = unsafe CCrash.read(descriptor, buffer.baseAddress, count) } while got < 0 && crash_errno() == EINTR
+      initializedCount = max(0, got)
+    }
+    bytes.append(contentsOf: chunk)
+    return chunk.count
   }
 
   /// One `write` of these bytes: how many went, or -1 with errno.
@@ -199,6 +195,24 @@ package enum Libc {
     if unsafe crash_is_mount_point(path) == 1 { return }
     for name in names(in: path) ?? [] { remove("\(path)/\(name)") }
     _ = unsafe rmdir(path)
+  }
+
+  /// Copies files and directories: a store has nothing else.
+  static func copy(_ source: String, to target: String) throws(CrashError) {
+    if kind(of: source) == .directory {
+      try makeDirectory(target)
+      for name in names(in: source) ?? [] { try copy("\(source)/\(name)", to: "\(target)/\(name)") }
+      return
+    }
+    let from = try open(source, O_RDONLY)
+    defer { close(from) }
+    let to = try open(target, O_WRONLY | O_CREAT | O_TRUNC)
+    defer { close(to) }
+    var bytes: [UInt8] = []
+    while read(from, into: &bytes) > 0 {
+      try writeAll(to, bytes, target)
+      bytes.removeAll(keepingCapacity: true)
+    }
   }
 
   /// How many bytes the files below a path have.

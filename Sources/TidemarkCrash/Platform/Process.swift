@@ -43,4 +43,10 @@ extension Libc {
     _ = unsafe withArguments([path] + arguments) { unsafe crash_execute_limited(fileByteLimit, path, $0) }
     throw failure("can't start", path)
   }
+
+  /// Runs another program until it enters that call, and ends as it ends; throws if it can't.
+  static func run(_ path: String, _ arguments: [String], killAtCall call: UInt64) throws(CrashError) {
+    _ = unsafe withArguments([path] + arguments) { unsafe crash_execute_killing(call, path, $0) }
+    throw failure("can't trace", path)
+  }
 }

@@ -54,13 +54,14 @@ package struct CrashReport: Sendable {
     guard let cell = cell(engine, fault), cell.injections > 0 else { return .notTested }
     if cell.lost > 0 || cell.unopenable > 0 { return .loses }
     if !cell.isClean { return .notWhole }
+    // Some calls of a workload are not each call.
+    if fault == .killCall && cell.wholeWorkloads == 0 { return .notTested }
     return controlLost(fault) ? .clean : .noVerdict
   }
 
   /// What may be said of an engine. `durable` is said only of one that was clean under every power cut.
   package func verdicts(_ engine: String) -> [String] {
-    let kill = answer(engine, .kill)
-    var lines = [Self.words(kill, "process-crash safe", "not process-crash safe", "process crashes")]
+    var lines = [processVerdict(engine)]
     let faults: [Fault] = [.powerExt4, .powerXFS, .replay]
     let answers = faults.map { answer(engine, $0) }
     let power = Array(answers.prefix(2))
@@ -92,6 +93,20 @@ package struct CrashReport: Sendable {
     }
     lines.append("drive cache: not tested")
     return lines
+  }
+
+  private func processVerdict(_ engine: String) -> String {
+    let (random, call) = (answer(engine, .killRandom), answer(engine, .killCall))
+    // The worse of both decides.
+    for worst in [Answer.loses, .notWhole, .noVerdict] where random == worst || call == worst {
+      return Self.words(worst, "", "not process-crash safe", "process crashes")
+    }
+    switch (random, call) {
+    case (.clean, .clean): return "process-crash safe"
+    case (.clean, _): return "process-crash safe as far as tested (only random kills)"
+    case (_, .clean): return "process-crash safe as far as tested (no random kills)"
+    default: return "process crashes: not tested"
+    }
   }
 
   private static func words(_ answer: Answer, _ good: String, _ bad: String, _ subject: String) -> String {

@@ -122,7 +122,8 @@ package enum HTMLReport {
   private static func guarantee(_ engine: String, _ report: CrashReport) -> Double {
     let power = [Fault.powerExt4, .powerXFS, .replay].map { report.answer(engine, $0) }
     if power.contains(.clean), !power.contains(where: { $0 == .loses || $0 == .notWhole || $0 == .noVerdict }) { return 2 }
-    return report.answer(engine, .kill) == .clean ? 1 : 0
+    let kill = [Fault.killRandom, .killCall].map { report.answer(engine, $0) }
+    return kill.contains(.clean) && kill.allSatisfy { $0 == .clean || $0 == .notTested } ? 1 : 0
   }
 
   /// So that points of the same height do not hide each other.
@@ -166,6 +167,9 @@ package enum HTMLReport {
       }
       lines.append("</table></div>")
       let complaints = cells.filter { !$0.isControl }.flatMap { cell in cell.complaints.prefix(3).map { "\(cell.engine): \($0)" } }
+      for cell in cells {
+        if let remark = TextReport.remark(cell) { lines.append("<p class=\"note\">\(HTML.escaped("\(cell.engine): \(remark)"))</p>") }
+      }
       if !complaints.isEmpty { lines.append("<ul>" + complaints.map { "<li>\(HTML.escaped($0))" }.joined() + "</ul>") }
     }
     return lines

@@ -74,7 +74,8 @@ package enum CrashRun {
   private static func cell(_ lab: Lab, _ subject: Subject, _ fault: Fault, _ budget: Budget, attempt: Int = 0) -> Cell {
     let series = Series(lab, subject, fault, budget, attempt: attempt)
     switch fault {
-    case .kill: return KillFault.run(series)
+    case .killRandom: return KillFault.run(series)
+    case .killCall: return KillCallFault.run(series)
     case .powerExt4: return PowerFault.run(series, kind: "ext4")
     case .powerXFS: return PowerFault.run(series, kind: "xfs")
     case .replay: return ReplayFault.run(series)
@@ -92,7 +93,8 @@ package enum CrashRun {
       return nil
     }
     switch fault {
-    case .kill: return nil
+    case .killRandom: return nil
+    case .killCall: return KillCallProgram.obstacle
     case .powerExt4: return missing(["/dev/loop-control"], ["mkfs.ext4"])
     case .powerXFS: return missing(["/dev/loop-control"], ["mkfs.xfs"])
     case .replay, .sync: return missing(["/dev/loop-control", "/dev/fuse"], ["mkfs.ext4"])

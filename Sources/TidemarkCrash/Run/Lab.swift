@@ -117,12 +117,14 @@ final class Meter: Sendable {
   }
 
   /// Whether there is one more to do.
-  func next() -> Bool {
+  ///
+  /// - Parameter isBegun: whether it belongs to work that is done to its end although the time is up.
+  func next(isBegun: Bool = false) -> Bool {
     if lab.isStopped { return false }
     let (number, isDue) = taken.withLock { taken -> (Int, Bool) in
       switch budget {
       case .count(let count) where taken >= count: return (taken, false)
-      case .seconds(let seconds) where elapsed >= seconds: return (taken, false)
+      case .seconds(let seconds) where elapsed >= seconds && !isBegun: return (taken, false)
       default:
         taken += 1
         return (taken, true)

@@ -18,10 +18,12 @@ final class Writer {
   private var buffer: [UInt8] = []
   private let momentLimit: Int
 
-  /// - Parameter limit: of the size of files, in bytes.
+  /// - Parameters:
+  ///   - limit: of the size of files, in bytes.
+  ///   - killAtCall: the call at whose entry it is killed.
   init(
     _ subject: Subject, _ path: String, first: UInt64, batch: UInt64, size: Int = 200, count: UInt64? = nil, limit: UInt64? = nil,
-    momentLimit: Int = 4096, pipeCapacity: Int32 = 0
+    killAtCall: UInt64? = nil, momentLimit: Int = 4096, pipeCapacity: Int32 = 0
   ) throws(CrashError) {
     self.first = first
     self.batch = batch
@@ -40,6 +42,10 @@ final class Writer {
     var program = subject.program
     if let limit {
       arguments = [LimitProgram.word, "\(limit)", program] + arguments
+      program = LimitProgram.path
+    }
+    if let killAtCall {
+      arguments = [KillCallProgram.word, "\(killAtCall)", program] + arguments
       program = LimitProgram.path
     }
     start = Libc.now()
@@ -124,6 +130,32 @@ package enum LimitProgram {
       _ = Libc.write(2, Array("\(error)\n".utf8))
     }
     return 1
+  }
+}
+
+/// The tool as a wrapper that kills a program at the entry of one of its calls.
+package enum KillCallProgram {
+  /// The tool's hidden command.
+  package static let word = "crashtest-kill-call"
+
+  /// Does not return unless it fails.
+  package static func run(_ words: [String]) -> Int32 {
+    guard words.count >= 2, let call = UInt64(words[0]) else { return 2 }
+    do { try Libc.run(words[1], Array(words.dropFirst(2)), killAtCall: call) } catch {
+      _ = Libc.write(2, Array("\(error)\n".utf8))
+    }
+    return failureCode
+  }
+
+  /// How it ends if it can't trace; subjects end with 0, 1 or 2.
+  static let failureCode: Int32 = 125
+
+  /// Why programs can't be traced here, in one line; nil if they can.
+  static var obstacle: String? {
+    do {
+      let tried = try Captured(LimitProgram.path, [word, "\(UInt64.max)", LimitProgram.path, "--version"], seconds: 10)
+      return tried.code == 0 ? nil : "tracing is not possible" + tried.remark
+    } catch { return "tracing is not possible: \(error.why)" }
   }
 }
 

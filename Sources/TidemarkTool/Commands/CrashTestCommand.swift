@@ -7,7 +7,7 @@ enum CrashTestCommand {
     "crashtest", "find out which acknowledged events this engine, and others, lose in crashes here",
     arguments: [.init("DIR", "an empty or new directory on the disk in question")],
     options: [
-      .init("faults", "LIST", "of kill, power, power-ext4, power-xfs, replay, sync, full (default all)"),
+      .init("faults", "LIST", "of kill (kill-random, kill-call), power (power-ext4, power-xfs), replay, sync, full (default all)"),
       .init("engines", "LIST", "names of engines and settings, with commas between (default ours, and all peers)"),
       .init("peers", "FOLDER", "programs of other engines that keep to the contract of a subject"),
       .init("seconds", "N", "inject each fault into each engine for N seconds (default 10)"),
@@ -20,9 +20,10 @@ enum CrashTestCommand {
     ],
     notes: [
       "A child appends numbered events and reports each acknowledgement; a fault strikes; a fresh process opens the store and "
-        + "says what is there. kill: kill -9. power: the file system is shut down without writing what is in memory, then mounted again. "
-        + "replay: all writes up to a flush, and any part of the later ones, some torn. sync: the disk refuses writes or flushes "
-        + "for a moment. full: no space, or a limit on the size of files.",
+        + "says what is there. kill-random: kill -9 at any moment. kill-call: kill -9 at each system call that changes files, one after "
+        + "the other, of small workloads and of recovery. power: the file system is shut down without writing what is in memory, then "
+        + "mounted again. replay: all writes up to a flush, and any part of the later ones, some torn. sync: the disk refuses writes or "
+        + "flushes for a moment. full: no space, or a limit on the size of files.",
       "Each fault has a control that is wrong on purpose and must lose events; where it loses none, the fault gives no verdict. "
         + "All faults but kill need root, loop devices and FUSE; what can't be done is left out, with a line that says why. Images lie "
         + "in memory below DIR, mounted where no other process sees them. The cache of the drive itself is not tested: only pulling "
@@ -79,9 +80,8 @@ enum CrashTestCommand {
     var faults: [Fault] = []
     for name in list.split(separator: ",", omittingEmptySubsequences: false) {
       guard let named = Fault.named(String(name)) else {
-        throw arguments.error(
-          "--faults \(list)", why: "there is no fault `\(name)`; there are power, \(Fault.allCases.map(\.rawValue).joined(separator: ", "))"
-        )
+        let names = ["kill", "power"] + Fault.allCases.map(\.rawValue)
+        throw arguments.error("--faults \(list)", why: "there is no fault `\(name)`; there are \(names.joined(separator: ", "))")
       }
       for fault in named where !faults.contains(fault) { faults.append(fault) }
     }
