@@ -50,6 +50,18 @@ package enum Libc {
     return descriptor
   }
 
+  /// Whether a file must be new, must be there, or may be either.
+  enum Presence { case new, there, either }
+
+  /// Opens a file to read and write it; never what a link leads to.
+  static func openRecord(_ path: String, _ presence: Presence) throws(CrashError) -> Int32 {
+    switch presence {
+    case .new: try open(path, O_RDWR | O_NOFOLLOW | O_CREAT | O_EXCL)
+    case .there: try open(path, O_RDWR | O_NOFOLLOW)
+    case .either: try open(path, O_RDWR | O_NOFOLLOW | O_CREAT)
+    }
+  }
+
   package static func close(_ descriptor: Int32) {
     if descriptor >= 0 { _ = CCrash.close(descriptor) }
   }
@@ -65,20 +77,20 @@ package enum Libc {
   }
 
   /// Waits until a descriptor has something to read, or is at its end.
-  static func isReadable(_ descriptor: Int32, milliseconds: Int32) -> Bool {
+  package static func isReadable(_ descriptor: Int32, milliseconds: Int32) -> Bool {
     var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return unsafe poll(&request, 1, milliseconds) > 0
   }
 
-  /// Waits until one of two descriptors has something to read.
-  static func isEitherReadable(_ first: Int32, _ second: Int32, milliseconds: Int32) -> (Bool, Bool) {
-    var requests = [pollfd(fd: first, events: Int16(POLLIN), revents: 0), pollfd(fd: second, events: Int16(POLLIN), revents: 0)]
-    _ = unsafe requests.withUnsafeMutableBufferPointer { unsafe poll($0.baseAddress, 2, milliseconds) }
-    return (requests[0].revents != 0, requests[1].revents != 0)
+  /// Waits until one of several descriptors has something to read, or is at its end; those below 0 never have.
+  static func areReadable(_ descriptors: [Int32], milliseconds: Int32) -> [Bool] {
+    var requests = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    _ = unsafe requests.withUnsafeMutableBufferPointer { unsafe poll($0.baseAddress, nfds_t($0.count), milliseconds) }
+    return requests.map { $0.revents != 0 }
   }
 
   /// Appends what one `read` gives; returns how much that was, 0 at the end and after an error.
-  static func read(_ descriptor: Int32, atMost count: Int = 65536, into bytes: inout [UInt8]) -> Int {
+  package static func read(_ descriptor: Int32, atMost count: Int = 65536, into bytes: inout [UInt8]) -> Int {
     let chunk = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
       var got: Int
       repeat { got = unsafe CCrash.read(descriptor, buffer.baseAddress, count) } while got < 0 && crash_errno() == EINTR
@@ -96,7 +108,7 @@ package enum Libc {
     }
   }
 
-  static func writeAll(_ descriptor: Int32, _ bytes: [UInt8], _ path: String) throws(CrashError) {
+  package static func writeAll(_ descriptor: Int32, _ bytes: [UInt8], _ path: String) throws(CrashError) {
     var done = 0
     while done < bytes.count {
       let count = write(descriptor, bytes, from: done)

@@ -14,6 +14,7 @@ struct ChildProcess: Sendable {
 
   func kill() { _ = CCrash.kill(pid, SIGKILL) }
   func pause() { _ = CCrash.kill(pid, SIGSTOP) }
+  func goOn() { _ = CCrash.kill(pid, SIGCONT) }
 
   /// Its exit code, or minus the signal that ended it.
   @discardableResult

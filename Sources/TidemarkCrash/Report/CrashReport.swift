@@ -91,8 +91,26 @@ package struct CrashReport: Sendable {
         lines.append("\(bad), as it says")
       }
     }
-    lines.append("drive cache: not tested")
+    if let line = plugVerdict(engine) { lines.append(line) }
+    lines.append("drive cache: \(driveCache(engine))")
     return lines
+  }
+
+  /// What plug pulls have shown of an engine that does not sync, which says nothing of the drive.
+  private func plugVerdict(_ engine: String) -> String? {
+    guard let cell = cell(engine, .plug), !cell.isClaimed, cell.lost > 0 else { return nil }
+    return "loses events when the plug is pulled, as it says"
+  }
+
+  /// What may be said of the drive's own cache: only by plug pulls in which the control lost something, of an engine that syncs.
+  package func driveCache(_ engine: String) -> String {
+    guard let cell = cell(engine, .plug), cell.injections > 0, cell.isClaimed else { return "not tested" }
+    guard controlLost(.plug) else { return "no verdict, the control lost nothing" }
+    if cell.lost > 0 || cell.unopenable > 0 { return "loses acknowledged events" }
+    if !cell.isClean { return "what was there was not whole" }
+    let pulls = "\(cell.injections) plug \(cell.injections == 1 ? "pull" : "pulls")"
+    guard let bound = cell.bound, bound < 1 else { return "nothing lost in \(pulls), too few for a bound" }
+    return "nothing lost in \(pulls) (below \(Decimal.text(bound * 100, digits: 1)) % with 95 % confidence)"
   }
 
   private func processVerdict(_ engine: String) -> String {

@@ -7,13 +7,18 @@ package enum Fault: String, CaseIterable, Sendable {
   case replay
   case sync
   case full
+  /// Somebody pulls the plug: nothing that a run could do by itself.
+  case plug
+
+  /// Those that a run injects by itself.
+  package static let injected = allCases.filter { $0 != .plug }
 
   /// What `--faults` takes: these names, `kill` for both ways, and `power` for both file systems.
   package static func named(_ name: String) -> [Fault]? {
     switch name {
     case "kill": [.killRandom, .killCall]
     case "power": [.powerExt4, .powerXFS]
-    default: Fault(rawValue: name).map { [$0] }
+    default: injected.first { $0.rawValue == name }.map { [$0] }
     }
   }
 
@@ -27,6 +32,7 @@ package enum Fault: String, CaseIterable, Sendable {
     case .replay: "power cut, reordered and torn"
     case .sync: "sync failure"
     case .full: "full disk"
+    case .plug: "plug pulled"
     }
   }
 
@@ -34,7 +40,7 @@ package enum Fault: String, CaseIterable, Sendable {
   package var control: OwnSetting {
     switch self {
     case .killRandom, .killCall: .acknowledgesBeforeWrite
-    case .powerExt4, .powerXFS: .neverSyncs
+    case .powerExt4, .powerXFS, .plug: .neverSyncs
     case .replay: .neverFlushes
     case .sync: .retriesSync
     case .full: .ignoresShortWrites
@@ -45,7 +51,7 @@ package enum Fault: String, CaseIterable, Sendable {
   package func isCovered(by claim: Claim) -> Bool {
     switch self {
     case .killRandom, .killCall, .full: claim != .none
-    case .powerExt4, .powerXFS, .replay, .sync: claim == .power
+    case .powerExt4, .powerXFS, .replay, .sync, .plug: claim == .power
     }
   }
 
@@ -59,6 +65,7 @@ package enum Fault: String, CaseIterable, Sendable {
     case .killRandom: ("kill", nil)
     case .killCall: ("kill-call", nil)
     case .full: ("full", nil)
+    case .plug: ("plug", nil)
     }
   }
 }

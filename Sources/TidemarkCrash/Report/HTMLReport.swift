@@ -4,7 +4,10 @@ package enum HTMLReport {
     var body = ["<h1>Crash test</h1>"]
     if report.isPartial { body.append("<p class=\"partial\">Partial: the run was stopped; this is as far as it came.</p>") }
     body.append(
-      "<p>What acknowledged events survive here, by fault injection. Drive cache: <b>not tested</b> (only pulling the plug does that).</p>")
+      report.cells.contains { $0.fault == .plug }
+        ? "<p>What acknowledged events survive here, by plug pulls. Drive cache: see the verdicts.</p>"
+        : "<p>What acknowledged events survive here, by fault injection. Drive cache: <b>not tested</b> (only pulling the plug does that).</p>"
+    )
     body += verdicts(report)
     body += invariants(report)
     body += plots(report)

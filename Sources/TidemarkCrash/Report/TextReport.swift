@@ -27,7 +27,8 @@ package enum TextReport {
     }
     lines += ["", "Verdicts:", ""]
     for engine in report.engines { lines.append("  \(engine.name): \(report.verdicts(engine.name).joined(separator: "; "))") }
-    lines += ["", "seed \(report.seed), \(Decimal.text(report.seconds, digits: 0)) s"]
+    // Of plug pulls neither says anything.
+    if report.seconds > 0 { lines += ["", "seed \(report.seed), \(Decimal.text(report.seconds, digits: 0)) s"] }
     return lines
   }
 

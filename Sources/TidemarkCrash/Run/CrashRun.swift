@@ -81,6 +81,7 @@ package enum CrashRun {
     case .replay: return ReplayFault.run(series)
     case .sync: return SyncFault.run(series)
     case .full: return FullFault.run(series)
+    case .plug: return Cell(subject, fault)
     }
   }
 
@@ -100,6 +101,7 @@ package enum CrashRun {
     case .replay, .sync: return missing(["/dev/loop-control", "/dev/fuse"], ["mkfs.ext4"])
     // Without mounts a limit on the size of files is left.
     case .full: return nil
+    case .plug: return "it takes somebody who pulls the plug, and a witness"
     }
   }
 }

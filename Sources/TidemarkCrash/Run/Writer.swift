@@ -12,14 +12,15 @@ final class Writer {
   /// When the first ones came: how many events were acknowledged then, and nanoseconds since the start.
   private(set) var moments: [(acknowledged: UInt64, nanoseconds: UInt64)] = []
   private(set) var isAtEnd = false
-  private let output: Int32
+  /// The pipe that its acknowledgements come out of.
+  let output: Int32
   private let errors: Int32
   private var partial: [UInt8] = []
   private var buffer: [UInt8] = []
   private let momentLimit: Int
 
   /// - Parameters:
-  ///   - limit: of the size of files, in bytes.
+  ///   - limit: of the size of files, in bytes; with one, `.max` too, the writer dies with the thread that starts it.
   ///   - killAtCall: the call at whose entry it is killed.
   init(
     _ subject: Subject, _ path: String, first: UInt64, batch: UInt64, size: Int = 200, count: UInt64? = nil, limit: UInt64? = nil,
