@@ -9,13 +9,18 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 
-// What either end asks of a connection: lines leave at once, and no call waits for a peer that is gone.
+// What either end asks of a connection: lines leave at once, no call waits for a peer that is gone, and that it is gone is noticed.
 static void prepare(int connection) {
   int on = 1;
   struct timeval limit = {.tv_sec = 10};
   (void)fcntl(connection, F_SETFD, FD_CLOEXEC);
   (void)setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   (void)setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  (void)setsockopt(connection, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+#ifdef TCP_KEEPIDLE
+  int seconds = 60;
+  (void)setsockopt(connection, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+#endif
 #ifdef TCP_USER_TIMEOUT
   unsigned milliseconds = 10000;
   (void)setsockopt(connection, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);

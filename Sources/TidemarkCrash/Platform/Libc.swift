@@ -312,6 +312,21 @@ package enum Libc {
   }
 }
 
+/// A file that one process at a time has to itself.
+final class LockedFile: Sendable {
+  let descriptor: Int32
+
+  /// Throws if another process has it.
+  init(_ path: String, _ presence: Libc.Presence) throws(CrashError) {
+    descriptor = try Libc.openRecord(path, presence)
+    guard crash_lock(descriptor) == 0 else {
+      throw CrashError(.environment, "can't work there", place: path, why: "another process is at work in that directory")
+    }
+  }
+
+  deinit { Libc.close(descriptor) }
+}
+
 /// Threads of our own, joined at the end.
 enum Threads {
   private final class Box: Sendable {

@@ -22,9 +22,6 @@ extension Libc {
     return connection >= 0 ? connection : nil
   }
 
-  /// Whether this process has the file to itself now. Others that ask get `false` until it is closed.
-  static func lock(_ descriptor: Int32) -> Bool { crash_lock(descriptor) == 0 }
-
   /// A name that nobody else has: 32 hexadecimal digits.
   static func newName() -> String {
     let digits = Array("0123456789abcdef")

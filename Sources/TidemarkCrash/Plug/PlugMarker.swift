@@ -47,7 +47,8 @@ struct PlugMarker {
     let file = try Libc.openRecord(path, .there)
     defer { Libc.close(file) }
     _ = Libc.seekToEnd(file)
-    try Libc.writeAll(file, Array("ended \(round)\n".utf8), path)
+    // On a line of its own, whatever a cut has left of the last one.
+    try Libc.writeAll(file, Array("\nended \(round)\n".utf8), path)
     guard Libc.syncData(file) else { throw Libc.failure("can't sync", path) }
   }
 }

@@ -5,16 +5,19 @@ package struct PlugPlan: Sendable {
   package var control: Subject
   /// Tells this boot from others.
   package var boot: String
+  /// The tool itself, which is wrapped around the engines.
+  package var tool: String
   /// After so many events an engine's round is over.
   package var eventCount: UInt64 = 2_000_000
-  /// So many events a second are asked of an engine at most, or those that do not sync would fill the disk while somebody walks to the plug.
+  /// So many events a second are asked of an engine at most, or one that does not sync fills the disk while somebody walks to the plug.
   package var eventsPerSecond: UInt64 = 4_000
 
-  package init(address: WitnessAddress, subjects: [Subject], control: Subject, boot: String) {
+  package init(address: WitnessAddress, subjects: [Subject], control: Subject, boot: String, tool: String) {
     self.address = address
     self.subjects = subjects
     self.control = control
     self.boot = boot
+    self.tool = tool
   }
 
   var all: [Subject] { [control] + subjects }
@@ -25,7 +28,7 @@ package final class PlugRun {
   private let plan: PlugPlan
   private let directory: String
   private let marker: PlugMarker
-  private let lock: Int32
+  private let lock: LockedFile
   private let connection: WitnessConnection
   private var history = PlugHistory()
   private let say: (String) -> Void
@@ -33,7 +36,7 @@ package final class PlugRun {
   /// Below it the stores are, in a folder for each engine.
   private var stores: String { directory + "/stores" }
 
-  /// Connects to the witness, and finds or begins the run of the directory. Nothing is changed if that fails.
+  /// Connects to the witness, and finds or begins the run of the directory. If that fails, at most an empty directory was made.
   ///
   /// - Parameter say: called with a line on all that people may want to know.
   package init(_ plan: PlugPlan, directory: String, say: @escaping (String) -> Void) throws(CrashError) {
@@ -63,19 +66,13 @@ package final class PlugRun {
           .environment, "this is another witness", place: path, why: "the run was begun with witness \(marker.witness.prefix(8))")
       }
     }
-    lock = try Libc.openRecord(path, .there)
-    guard Libc.lock(lock) else {
-      Libc.close(lock)
-      throw CrashError(.environment, "can't work there", place: directory, why: "another run is at work in it")
-    }
+    lock = try LockedFile(path, .there)
     if isNew { return }
     // All of it is taken in before it is looked at, because a closure can't change what is not made yet.
     var history = PlugHistory()
     try connection.ask([.resume(run: marker.run)]) { history.take($0) }
     self.history = history
   }
-
-  deinit { Libc.close(lock) }
 
   /// Judges the round that a plug ended, if one did, and has the witness keep the results. Returns what all pulls so far have shown.
   package func judge() throws(CrashError) -> CrashReport {
@@ -134,8 +131,8 @@ package final class PlugRun {
     return result
   }
 
-  /// Begins the next round and goes on until the plug is pulled. It returns or throws only if that does not happen; then the round counts as
-  /// nothing.
+  /// Begins the next round and goes on until the plug is pulled. It returns or throws only if that does not happen; then the round counts
+  /// as nothing.
   package func write(until isStopped: () -> Bool, progress: (UInt64) -> Void) throws(CrashError) {
     let number = UInt64(history.rounds.count + 1)
     Libc.remove(stores)
@@ -153,7 +150,8 @@ package final class PlugRun {
     do {
       for (subject, batch) in zip(plan.all, batches) {
         let path = "\(stores)/\(subject.name)"
-        let writer = try Writer(subject, path, first: 0, batch: batch, size: 100, count: plan.eventCount, limit: .max, momentLimit: 0)
+        let writer = try Writer(
+          subject, path, first: 0, batch: batch, size: 100, count: plan.eventCount, limit: .max, tool: plan.tool, momentLimit: 0)
         writers.append(PlugWriter(subject.name, writer))
       }
       say("round \(number): \(writers.count) engines write; pull the plug, then boot and give the same command again")
@@ -180,7 +178,7 @@ package final class PlugRun {
       }
       var lines: [WitnessLine] = []
       for (index, isReady) in ready.dropFirst().enumerated() {
-        if isReady, let line = writers[index].hear(say) {
+        if isReady, let line = try writers[index].hear(plan.eventCount, say) {
           heard += 1
           lines.append(line)
         }
@@ -207,8 +205,11 @@ private struct PlugWriter {
   }
 
   /// Takes what has come out of it; returns what is new, for the witness.
-  mutating func hear(_ say: (String) -> Void) -> WitnessLine? {
+  mutating func hear(_ count: UInt64, _ say: (String) -> Void) throws(CrashError) -> WitnessLine? {
     writer.takeAcknowledgements()
+    guard writer.acknowledged <= count else {
+      throw CrashError(.environment, "the engine is not understood", place: engine, why: "it acknowledges events that it was not given")
+    }
     if writer.isAtEnd {
       isAtEnd = true
       let complaint = writer.complaint()

@@ -7,7 +7,7 @@ package final class Witness {
   package let port: UInt16
   private let folder: String
   private let name: String
-  private let lock: Int32
+  private let lock: LockedFile
   private let listener: Int32
   private var connections: [Connection] = []
   private let say: (String) -> Void
@@ -27,31 +27,24 @@ package final class Witness {
     self.folder = try Lab.claim(folder, marker: Self.nameFile)
     self.say = say
     let path = "\(self.folder)/\(Self.nameFile)"
-    lock = try Libc.openRecord(path, .either)
-    guard Libc.lock(lock) else {
-      Libc.close(lock)
-      throw CrashError(.environment, "can't be a witness there", place: folder, why: "another witness works in it")
-    }
-    let text = String(decoding: Libc.read(lock, count: 100, at: 0), as: UTF8.self)
+    lock = try LockedFile(path, .either)
+    let file = lock.descriptor
+    let text = String(decoding: Libc.read(file, count: 100, at: 0), as: UTF8.self)
     if text.isEmpty {
       name = Libc.newName()
-      try Libc.writeAll(lock, Array("\(name)\n".utf8), path)
-      guard Libc.syncData(lock) else { throw Libc.failure("can't sync", path) }
+      try Libc.writeAll(file, Array("\(name)\n".utf8), path)
+      guard Libc.syncData(file) else { throw Libc.failure("can't sync", path) }
       try Libc.syncDirectory(self.folder)
     } else {
       name = String(text.dropLast())
       guard text.last == "\n", WitnessLine.isName(name) else {
-        Libc.close(lock)
         throw CrashError(.environment, "can't be a witness there", place: path, why: "this is not the name of a witness")
       }
     }
     (listener, self.port) = try Libc.listen(port)
   }
 
-  deinit {
-    Libc.close(listener)
-    Libc.close(lock)
-  }
+  deinit { Libc.close(listener) }
 
   /// Serves until it is told to stop, which it asks several times a second.
   package func serve(until isStopped: () -> Bool) {

@@ -3,11 +3,9 @@ package enum HTMLReport {
   package static func bytes(of report: CrashReport) -> [UInt8] {
     var body = ["<h1>Crash test</h1>"]
     if report.isPartial { body.append("<p class=\"partial\">Partial: the run was stopped; this is as far as it came.</p>") }
-    body.append(
-      report.cells.contains { $0.fault == .plug }
-        ? "<p>What acknowledged events survive here, by plug pulls. Drive cache: see the verdicts.</p>"
-        : "<p>What acknowledged events survive here, by fault injection. Drive cache: <b>not tested</b> (only pulling the plug does that).</p>"
-    )
+    let isPulled = report.cells.contains { $0.fault == .plug }
+    let cache = isPulled ? "see the verdicts." : "<b>not tested</b> (only pulling the plug does that)."
+    body.append("<p>What acknowledged events survive here, by \(isPulled ? "plug pulls" : "fault injection"). Drive cache: \(cache)</p>")
     body += verdicts(report)
     body += invariants(report)
     body += plots(report)

@@ -22,9 +22,10 @@ final class Writer {
   /// - Parameters:
   ///   - limit: of the size of files, in bytes; with one, `.max` too, the writer dies with the thread that starts it.
   ///   - killAtCall: the call at whose entry it is killed.
+  ///   - tool: the tool itself, for what it wraps around the engine.
   init(
     _ subject: Subject, _ path: String, first: UInt64, batch: UInt64, size: Int = 200, count: UInt64? = nil, limit: UInt64? = nil,
-    killAtCall: UInt64? = nil, momentLimit: Int = 4096, pipeCapacity: Int32 = 0
+    killAtCall: UInt64? = nil, tool: String = LimitProgram.path, momentLimit: Int = 4096, pipeCapacity: Int32 = 0
   ) throws(CrashError) {
     self.first = first
     self.batch = batch
@@ -43,11 +44,11 @@ final class Writer {
     var program = subject.program
     if let limit {
       arguments = [LimitProgram.word, "\(limit)", program] + arguments
-      program = LimitProgram.path
+      program = tool
     }
     if let killAtCall {
       arguments = [KillCallProgram.word, "\(killAtCall)", program] + arguments
-      program = LimitProgram.path
+      program = tool
     }
     start = Libc.now()
     child = try ChildProcess(program, arguments, output: out.write, errors: err.write)

@@ -23,7 +23,7 @@ enum PlugPulls {
       output.line(line)
       try? output.flush()
     }
-    let plan = PlugPlan(address: address, subjects: subjects, control: control, boot: boot)
+    let plan = PlugPlan(address: address, subjects: subjects, control: control, boot: boot, tool: System.executablePath)
     let run = try PlugRun(plan, directory: arguments.argument("DIR") ?? "", say: say)
     let report = try run.judge()
     if report.cells.isEmpty {
