@@ -3,7 +3,7 @@ final class RunRecord {
   private(set) var history = PlugHistory()
   private let path: String
   private let file: Int32
-  /// How much of the file is whole lines that were synced.
+  /// How much of the file is whole lines.
   private var byteCount: UInt64 = 0
   private var pending: [UInt8] = []
 
@@ -16,7 +16,7 @@ final class RunRecord {
     try Libc.syncDirectory(folder)
   }
 
-  /// Reads the file of a run. What a crash of the witness left of a last line is cut off.
+  /// Reads the file of a run. What a crash of the witness left of a last line counts as nothing and is written over.
   init(_ run: String, in folder: String) throws(CrashError) {
     path = Self.path(run, in: folder)
     file = try Libc.openRecord(path, .there)
@@ -33,7 +33,6 @@ final class RunRecord {
       }
       chunk.removeAll(keepingCapacity: true)
     }
-    try cut()
   }
 
   deinit { Libc.close(file) }
@@ -45,19 +44,13 @@ final class RunRecord {
     return nil
   }
 
-  /// Makes durable what was taken. After an error the file is as before, and this object must not be used any more.
+  /// Makes durable what was taken. After an error this object must not be used any more.
   func sync() throws(CrashError) {
     guard !pending.isEmpty else { return }
     guard Libc.write(file, pending[...], at: byteCount), Libc.syncData(file) else {
-      let failure = Libc.failure("can't write", path)
-      try? cut()
-      throw failure
+      throw Libc.failure("can't write", path)
     }
     byteCount += UInt64(pending.count)
     pending.removeAll(keepingCapacity: true)
-  }
-
-  private func cut() throws(CrashError) {
-    guard Libc.truncate(file, to: byteCount), Libc.syncData(file) else { throw Libc.failure("can't cut", path) }
   }
 }
