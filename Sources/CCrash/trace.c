@@ -8,11 +8,6 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-// Not in every C library's header.
-#ifndef PTRACE_EVENT_STOP
-#define PTRACE_EVENT_STOP 128
-#endif
-
 // Whether a call changes files, or their order on the disk. Opening to read and closing count only once something was changed: before that
 // a program is loaded.
 static bool counts(uint64_t number, const uint64_t arguments[6], bool begun) {
@@ -66,7 +61,7 @@ static bool counts(uint64_t number, const uint64_t arguments[6], bool begun) {
   }
 }
 
-// Waits for whatever stops or ends among the traced, for good if the program is dead.
+// Waits until one of the traced threads stops or ends.
 static pid_t next_stop(int *status) {
   pid_t got;
   do got = waitpid(-1, status, __WALL);

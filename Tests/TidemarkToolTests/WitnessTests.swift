@@ -164,6 +164,26 @@ struct WitnessTests {
     #expect(left.isEmpty)
   }
 
+  @Test(
+    "something else that listens on the port is not taken for a witness", arguments: ["220 mail\n", "ok\n", "refused not me\n", "", "x"])
+  func impostor(_ answer: String) throws {
+    let (listener, port) = try Libc.listen(0)
+    defer { Libc.close(listener) }
+    Thread.detachNewThread {
+      guard let connection = Libc.accept(listener) else { return }
+      var heard: [UInt8] = []
+      _ = Libc.read(connection, into: &heard)
+      let text = answer == "x" ? String(repeating: "x", count: 10_000) : answer
+      try? Libc.writeAll(connection, Array(text.utf8), "connection")
+      Libc.close(connection)
+    }
+    var said: [String] = []
+    let error = #expect(throws: CrashError.self) { _ = try begin(plan(port, boot: "1"), &said) }
+    let expected = ["": "the witness is gone", "refused not me\n": "the witness refused"][answer] ?? "the witness is not understood"
+    #expect(error?.what == expected)
+    #expect(!FileManager.default.fileExists(atPath: space.path("d")))
+  }
+
   // MARK: The witness alone
 
   /// Sends text and returns all that the witness answers until it ends the connection, or for half a second.
@@ -207,6 +227,14 @@ struct WitnessTests {
     #expect(try talk(port, "hello 1", "resume \(run)").hasSuffix("\nack a 4\nok\n"))
     try space.write("wit/run-\(run)", "round 7 b\n")
     #expect(try talk(port, "hello 1", "resume \(run)").contains("refused the record is damaged"))
+    // It follows no link out of its folder.
+    try space.write("outside", "")
+    let linked = "00000000000000000000000000000002"
+    try FileManager.default.createSymbolicLink(atPath: space.path("wit/run-\(linked)"), withDestinationPath: space.path("outside"))
+    for word in ["resume", "create"] {
+      #expect(try talk(port, "hello 1", "\(word) \(linked)", "round 1 b").contains("\nrefused "))
+    }
+    #expect(try space.bytes("outside").isEmpty)
     #expect(running.process.isRunning)
   }
 

@@ -10,14 +10,14 @@ extension Libc {
   }
 
   /// Listens on a port; 0 stands for any free one. Returns which it is.
-  static func listen(_ port: UInt16) throws(CrashError) -> (listener: Int32, port: UInt16) {
+  package static func listen(_ port: UInt16) throws(CrashError) -> (listener: Int32, port: UInt16) {
     let listener = crash_listen(port)
     guard listener >= 0 else { throw failure("can't listen", "port \(port)") }
     return (listener, UInt16(clamping: crash_port(listener)))
   }
 
   /// Takes a connection; nil if it is gone already.
-  static func accept(_ listener: Int32) -> Int32? {
+  package static func accept(_ listener: Int32) -> Int32? {
     let connection = crash_accept(listener)
     return connection >= 0 ? connection : nil
   }
