@@ -146,6 +146,7 @@ struct WitnessTests {
   @Test("when the witness goes away the engines are ended, and it is an error")
   func witnessGone() throws {
     let (running, port) = try witness()
+    defer { running.kill(SIGKILL) }
     var said: [String] = []
     let (run, _) = try begin(plan(port, boot: "1"), &said)
     let error = #expect(throws: CrashError.self) {
