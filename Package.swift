@@ -42,7 +42,7 @@ let package = Package(
     .testTarget(name: "TidemarkLogTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(name: "TidemarkCrashTests", dependencies: ["TidemarkCrash"], swiftSettings: tests),
-    .testTarget(name: "TidemarkToolTests", dependencies: ["TidemarkTool"], swiftSettings: tests),
+    .testTarget(name: "TidemarkToolTests", dependencies: ["TidemarkCrash", "TidemarkTool"], swiftSettings: tests),
     .testTarget(name: "TidemarkTextTests", dependencies: ["TidemarkText"], swiftSettings: tests),
   ]
 )

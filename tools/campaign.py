@@ -71,6 +71,7 @@ def layers(tidemark, simulate, hours):
         Layer("sync", 6_000, "injections", crashed("sync", 1)),
         Layer("full", 4_000, "injections", crashed("full", 1)),
         Layer("kill", 13_000, "kills", lambda seed: [python, str(ROOT / "tools/kills.py"), tidemark, "600", str(seed)]),
+        Layer("kill-call", 3_000, "kills", crashed("kill-call", 1)),
         Layer("agreement", 4_000, "images", lambda seed: [python, str(ROOT / "tools/agreement.py"), tidemark, "1500", str(seed)]),
     ]
     for target in ("frame", "recovery", "edits", "index", "identity"):

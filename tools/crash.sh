@@ -4,7 +4,7 @@
 #
 #   tools/crash.sh TIDEMARK LAYER [FACTOR [SEED]]
 #
-# LAYER: power (or one of power-ext4, power-xfs), replay, sync, full, kill. FACTOR makes it so many times as long.
+# LAYER: power (or one of power-ext4, power-xfs), replay, sync, full, kill, kill-call. FACTOR makes it so many times as long.
 set -euo pipefail
 
 [ $# -ge 2 ] || {
@@ -32,7 +32,8 @@ case $layer in
   replay) run replay tidemark-synced,tidemark-small --count $((1500 * factor)) ;;
   sync) run sync tidemark-synced,tidemark-small --seconds $((12 * factor)) ;;
   full) run full tidemark-synced,tidemark-written --seconds $((8 * factor)) ;;
-  kill) run kill tidemark-written,tidemark-small --seconds $((20 * factor)) ;;
+  kill) run kill-random tidemark-written,tidemark-small --seconds $((20 * factor)) ;;
+  kill-call) run kill-call tidemark-synced,tidemark-small --count $((400 * factor)) ;;
   *)
     printf 'tools/crash.sh: no layer %s\n' "$layer" >&2
     exit 2

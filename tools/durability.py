@@ -12,7 +12,7 @@ import sys
 BEGIN = "<!-- made by tools/durability -->"
 END = "<!-- end -->"
 FAULTS = {
-    "kill": "kill -9", "kill-call": "kill -9 at each call", "power-ext4": "power cut, ext4", "power-xfs": "power cut, XFS", "replay": "reordered, torn",
+    "kill-random": "kill -9", "kill-call": "kill -9 at each call", "power-ext4": "power cut, ext4", "power-xfs": "power cut, XFS", "replay": "reordered, torn",
     "sync": "sync failure", "full": "full disk",
 }
 CLAIMS = {"power": "power cut", "process": "process crash", "none": "nothing"}

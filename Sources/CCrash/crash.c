@@ -77,6 +77,7 @@ void crash_disk_set_fault(struct crash_disk_control *control, uint32_t fault) { 
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/statfs.h>
 
@@ -90,6 +91,8 @@ int crash_pipe(int ends[2], int capacity) {
 }
 
 int crash_execute_limited(uint64_t file_bytes, const char *path, char *const arguments[]) {
+  // Not even a stopped program may be left behind.
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return -1;
   struct rlimit limit = {file_bytes, file_bytes};
   if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return -1;
   signal(SIGXFSZ, SIG_IGN);
@@ -224,6 +227,7 @@ int crash_pipe(int ends[2], int capacity) {
   return fcntl(ends[1], F_SETFD, FD_CLOEXEC);
 }
 int crash_execute_limited(uint64_t file_bytes, const char *path, char *const arguments[]) { return nowhere(); }
+int crash_execute_killing(uint64_t call, const char *path, char *const arguments[]) { return nowhere(); }
 int crash_private_mounts(void) { return nowhere(); }
 int crash_mount(const char *source, const char *target, const char *type, const char *options) { return nowhere(); }
 int crash_remount(const char *target, const char *options) { return nowhere(); }

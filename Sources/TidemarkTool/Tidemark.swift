@@ -20,6 +20,7 @@ enum Tidemark {
     Command(SealCommand.description, SealCommand.run),
     Command(TrimCommand.description, TrimCommand.run),
     Command(CrashTestCommand.description, CrashTestCommand.run),
+    Command(WitnessCommand.description, WitnessCommand.run),
   ]
 
   static func main() {
@@ -49,6 +50,7 @@ enum Tidemark {
     switch words.first {
     case SubjectProgram.word: return SubjectProgram.run(rest, version: version)
     case LimitProgram.word: return LimitProgram.run(rest)
+    case KillCallProgram.word: return KillCallProgram.run(rest)
     case DiskProgram.word: return DiskProgram.run(rest)
     default: return nil
     }
@@ -64,11 +66,16 @@ enum Tidemark {
       try refuse(words.dropFirst(), after: name)
       output.line(programAndVersion)
     case "help", "--help", "-h":
-      try refuse(words.dropFirst(2), after: name)
-      output.bytes.append(try words.count > 1 ? HelpText.of(command(words[1]).description) : overview)
+      guard words.count > 1 else {
+        output.bytes.append(overview)
+        break
+      }
+      let (command, rest) = try command(words.dropFirst())
+      try refuse(rest, after: name)
+      output.bytes.append(HelpText.of(command.description))
     default:
-      let command = try command(name)
-      let arguments = try ParsedArguments(Array(words.dropFirst()), for: command.description)
+      let (command, rest) = try command(words[...])
+      let arguments = try ParsedArguments(Array(rest), for: command.description)
       if !arguments.isSet("help") { return try command.run(arguments, output) }
       output.bytes.append(HelpText.of(command.description))
     }
@@ -80,8 +87,13 @@ enum Tidemark {
     throw UsageError("unexpected argument \(word)", why: "`\(name)` takes no more of them", advice: "see `tidemark help`")
   }
 
-  private static func command(_ name: String) throws -> Command {
-    if let command = commands.first(where: { $0.description.name == name }) { return command }
+  /// The command whose name the words begin with, and the words behind it. A name may be of two words.
+  private static func command(_ words: ArraySlice<String>) throws -> (Command, ArraySlice<String>) {
+    for count in [2, 1] {
+      let name = words.prefix(count).joined(separator: " ")
+      if let command = commands.first(where: { $0.description.name == name }) { return (command, words.dropFirst(count)) }
+    }
+    let name = words.first ?? ""
     let nearest = Suggestion.nearest(to: name, among: commands.map(\.description.name) + ["help"])
     throw UsageError(
       "unknown command \(name)", why: "there is no such command", advice: nearest.map { "did you mean \($0)?" } ?? "see `tidemark help`")

@@ -4,7 +4,7 @@ import TidemarkCrash
 @Suite("Reports of a crash test")
 struct ReportTests {
   private let engine = Subject(name: "some", claim: .power, library: "1.2", program: "some")
-  private let control = Subject(name: Fault.kill.control.rawValue, claim: .process, library: "", isControl: true, program: "control")
+  private let control = Subject(name: Fault.killRandom.control.rawValue, claim: .process, library: "", isControl: true, program: "control")
 
   private func report(_ faults: [Fault], lost: Int = 0, controlLost: Int = 3) -> CrashReport {
     var report = CrashReport(environment: EnvironmentFacts(), seed: 7)
@@ -14,7 +14,7 @@ struct ReportTests {
       var bad = Cell(wrong, fault)
       (bad.injections, bad.lost) = (20, controlLost)
       var good = Cell(engine, fault)
-      (good.injections, good.lost, good.injectionsWithLoss) = (300, lost, lost)
+      (good.injections, good.lost, good.injectionsWithLoss, good.wholeWorkloads) = (300, lost, lost, 2)
       good.violations = lost
       report.cells += [bad, good]
     }
@@ -23,7 +23,7 @@ struct ReportTests {
 
   @Test("the word durable is said only of one that was clean under all power cuts")
   func durable() {
-    let all: [Fault] = [.kill, .powerExt4, .powerXFS, .replay]
+    let all: [Fault] = [.killRandom, .killCall, .powerExt4, .powerXFS, .replay]
     #expect(report(all).verdicts("some").contains { $0.contains("durable") })
     for left in [Fault.powerExt4, .replay] {
       let some = all.filter { $0 != left && !(left == .powerExt4 && $0 == .powerXFS) }
@@ -36,18 +36,43 @@ struct ReportTests {
 
   @Test("kill -9 alone proves process-crash safety and nothing else")
   func killAlone() {
-    #expect(report([.kill]).verdicts("some") == ["process-crash safe", "OS crashes: not tested", "drive cache: not tested"])
+    #expect(
+      report([.killRandom, .killCall]).verdicts("some") == ["process-crash safe", "OS crashes: not tested", "drive cache: not tested"])
+  }
+
+  @Test("of process crashes, what was not tested is named, and the worse of both ways decides")
+  func eachWayOfKilling() {
+    func verdict(_ report: CrashReport) -> String? { report.verdicts("some").first }
+    #expect(verdict(report([.killRandom])) == "process-crash safe as far as tested (only random kills)")
+    #expect(verdict(report([.killCall])) == "process-crash safe as far as tested (no random kills)")
+    var both = report([.killRandom, .killCall])
+    both.cells[3].wholeWorkloads = 0
+    #expect(verdict(both) == "process-crash safe as far as tested (only random kills)")
+    #expect(TextReport.lines(of: both).contains("  some: no workload was killed at each of its calls: it takes more injections"))
+    both.cells[3].tornBatches = 1
+    #expect(verdict(both) == "not process-crash safe: what was there was not whole")
+    both.cells[1].lost = 1
+    #expect(verdict(both) == "not process-crash safe")
+  }
+
+  @Test("how many workloads were killed at each call is told, to people and machines")
+  func wholeWorkloads() {
+    let report = report([.killCall])
+    #expect(TextReport.lines(of: report).contains("  some: 2 workloads killed at each call"))
+    #expect(TextReport.layerLines(of: report).first?.hasSuffix(" whole_workloads=2") == true)
+    #expect(String(decoding: JSONReport.bytes(of: report), as: UTF8.self).contains(#""whole_workloads":2,"#))
+    #expect(String(decoding: HTMLReport.bytes(of: report), as: UTF8.self).contains("some: 2 workloads killed at each call"))
   }
 
   @Test("a fault whose control lost nothing gives no verdict, and the run is not good")
   func noVerdict() {
-    let report = report([.kill, .powerExt4], controlLost: 0)
+    let report = report([.killRandom, .powerExt4], controlLost: 0)
     #expect(
       report.verdicts("some").prefix(2) == [
         "process crashes: no verdict, the control lost nothing", "OS crashes: no verdict, a control lost nothing",
       ])
     #expect(!report.isGood)
-    #expect(self.report([.kill]).isGood)
+    #expect(self.report([.killRandom]).isGood)
   }
 
   @Test("of an engine that claims nothing under a fault, only a loss is told")
@@ -64,14 +89,14 @@ struct ReportTests {
 
   @Test("zero of N means below 3/N; any loss gives no bound")
   func bound() throws {
-    let clean = try #require(report([.kill]).cell("some", .kill))
+    let clean = try #require(report([.killRandom]).cell("some", .killRandom))
     #expect(clean.bound == 0.01)
-    #expect(report([.kill], lost: 2).cell("some", .kill)?.bound == nil)
+    #expect(report([.killRandom], lost: 2).cell("some", .killRandom)?.bound == nil)
   }
 
   @Test("a skipped fault is one line, for people and for machines")
   func skipped() {
-    var report = report([.kill])
+    var report = report([.killRandom])
     report.skipped = [(.powerXFS, "mkfs.xfs is not installed")]
     #expect(TextReport.lines(of: report).contains("skipped: power cut, XFS (power-xfs): mkfs.xfs is not installed"))
     #expect(TextReport.layerLines(of: report).contains("layer=power fs=xfs skipped=mkfs.xfs-is-not-installed"))
@@ -82,7 +107,7 @@ struct ReportTests {
 
   @Test("a partial report says so everywhere")
   func partial() {
-    var report = report([.kill])
+    var report = report([.killRandom])
     report.isPartial = true
     #expect(TextReport.lines(of: report).first?.hasPrefix("PARTIAL") == true)
     #expect(String(decoding: JSONReport.bytes(of: report), as: UTF8.self).hasPrefix(#"{"partial":true"#))
@@ -91,7 +116,7 @@ struct ReportTests {
 
   @Test("the page needs nothing from elsewhere, and text in it is escaped")
   func page() {
-    var report = report([.kill, .powerExt4])
+    var report = report([.killRandom, .powerExt4])
     report.engines[0].library = "<b>&"
     var price = Price(engine: "some")
     price.acknowledgementsPerSecond = 1000
@@ -110,10 +135,11 @@ struct ReportTests {
     #expect(Decimal.text(value, digits: digits) == text)
   }
 
-  @Test("power stands for both file systems, and every fault has a name")
+  @Test("kill stands for both ways, power for both file systems, and every fault has a name")
   func names() {
+    #expect(Fault.named("kill") == [.killRandom, .killCall])
     #expect(Fault.named("power") == [.powerExt4, .powerXFS])
-    for fault in Fault.allCases { #expect(Fault.named(fault.rawValue) == [fault]) }
+    for fault in Fault.injected { #expect(Fault.named(fault.rawValue) == [fault]) }
     #expect(Fault.named("plug") == nil)
   }
 }

@@ -3,7 +3,9 @@ import Testing
 
 @Suite("Commands of the tool")
 struct CommandTests {
-  static let commands = ["init", "append", "cat", "info", "verify", "dump", "recover", "salvage", "seal", "trim", "crashtest"]
+  static let commands = [
+    "init", "append", "cat", "info", "verify", "dump", "recover", "salvage", "seal", "trim", "crashtest", "crashtest witness",
+  ]
   let space: Workspace
 
   init() throws {

@@ -41,10 +41,11 @@ struct CrashTestTests {
     #expect(result.code == 2 && result.errors.contains("a file system is mounted on it"), "\(result.errors)")
   }
 
-  @Test("kill -9 loses nothing of ours, its control loses events, and the directory is empty afterwards")
+  @Test("kill -9 at random loses nothing of ours, its control loses events, and the directory is empty afterwards")
   func kill() throws {
     let result = try space.run(
-      "crashtest", "d", "--faults", "kill", "--count", "12", "--engines", "tidemark-written", "--lines", "--json", "r.json", "--html",
+      "crashtest", "d", "--faults", "kill-random", "--count", "12", "--engines", "tidemark-written", "--lines", "--json", "r.json",
+      "--html",
       "r.html")
     #expect(result.code == 0, "\(result.output)\(result.errors)")
     let line = try #require(result.lines.first)
@@ -54,6 +55,55 @@ struct CrashTestTests {
     #expect(report["partial"] as? Bool == false && report["good"] as? Bool == true)
     #expect((report["results"] as? [[String: Any]])?.map { $0["engine"] as? String } == ["control-acks-before-write", "tidemark-written"])
     #expect(try String(decoding: space.bytes("r.html"), as: UTF8.self).hasSuffix("</html>\n"))
+  }
+
+  @Test("kill -9 at each call: a new store, then one that a kill left; ours loses nothing, its control does")
+  func killAtEachCall() throws {
+    let result = try space.run(
+      "crashtest", "d", "--faults", "kill-call", "--count", "60", "--engines", "plain-nosync", "--lines", "--json", "r.json")
+    #expect(result.code == 0, "\(result.output)\(result.errors)")
+    let line = try #require(result.lines.first)
+    #expect(line.hasPrefix("layer=kill-call states=60 violations=0 ") && !line.contains("control_lost=0 "), "\(line)")
+    #expect(line.contains("whole_workloads=") && !line.contains("whole_workloads=0"), "\(line)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: space.path("d")).isEmpty)
+  }
+
+  @Test("a program is killed at its first call that changes files, at the next one, and not after its last")
+  func killAtCall() throws {
+    func run(_ call: Int) throws -> Workspace.Result {
+      try? FileManager.default.removeItem(atPath: space.path("store"))
+      return try space.run(
+        "crashtest-kill-call", "\(call)", Workspace.tool, "crashtest-subject", "plain-fdatasync", "write", "store", "--first", "0",
+        "--count", "2")
+    }
+    func isThere(_ name: String) -> Bool { FileManager.default.fileExists(atPath: space.path(name)) }
+    #expect(try run(1).code == -9)
+    #expect(!isThere("store"))
+    #expect(try run(2).code == -9)
+    #expect(isThere("store") && !isThere("store/events"))
+    // Of each event a write, a sync, and the acknowledgement, which counts as a write; what is before them makes the store.
+    let outputs = try (3...40).map { try run($0) }
+    let end = try #require(outputs.firstIndex { $0.code == 0 })
+    #expect(outputs[..<end].allSatisfy { $0.code == -9 } && outputs[end...].allSatisfy { $0.code == 0 && $0.output == "0\n1\n" })
+    #expect(outputs[..<end].map(\.output.count).suffix(5) == [0, 2, 2, 2, 4])
+    let code = try space.run("crashtest-kill-call", "1000", Workspace.tool, "crashtest-subject", "nobody", "describe").code
+    #expect(code == 2, "it ends as the program does")
+  }
+
+  @Test("nothing is left of a traced program when the tool dies")
+  func nothingIsLeft() throws {
+    let running = try space.start(
+      ["crashtest", "d", "--faults", "kill-call", "--seconds", "60", "--engines", "tidemark-synced", "--lines"],
+      standardInput: FileHandle.nullDevice)
+    usleep(500_000)
+    running.kill(SIGKILL)
+    _ = try running.finish()
+    usleep(300_000)
+    let processes = try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { $0.allSatisfy(\.isNumber) }
+    let left = processes.filter { number in
+      (try? String(contentsOfFile: "/proc/\(number)/cmdline", encoding: .utf8))?.contains(space.path("d") + "/") == true
+    }
+    #expect(left.isEmpty)
   }
 
   @Test("Ctrl-C gives a partial report and leaves nothing behind")

@@ -106,6 +106,7 @@ final class Workspace {
         errors: try String(contentsOfFile: errorPath, encoding: .utf8))
     }
 
-    func kill(_ signal: Int32) { Foundation.kill(process.processIdentifier, signal) }
+    /// Sends a signal, unless it has ended: its number may be another's by then.
+    func kill(_ signal: Int32) { if process.isRunning { Foundation.kill(process.processIdentifier, signal) } }
   }
 }

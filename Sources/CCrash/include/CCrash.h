@@ -1,5 +1,5 @@
 // System calls of the crash laboratory that Swift's C library module lacks: mounts, loop devices, the shutdown of a file system, a disk
-// in user space. Linux only; elsewhere they fail with ENOSYS.
+// in user space, tracing: Linux only, elsewhere they fail with ENOSYS. And sockets.
 #pragma once
 #include <dirent.h>
 #include <errno.h>
@@ -26,8 +26,14 @@ int crash_open(const char *path, int flags, mode_t mode);
 /// Starts a program in a process group of its own, with default signals and these three descriptors. Returns 0, or an error number.
 int crash_spawn(const char *path, char *const arguments[], int input, int output, int errors, pid_t *child);
 
-/// Limits the size of files, ignores SIGXFSZ, and becomes another program. Returns only on failure: -1 with errno.
+/// Limits the size of files (UINT64_MAX: not at all), ignores SIGXFSZ, sees to it that this process dies with the thread that started it,
+/// and becomes another program. Returns only on failure: -1 with errno.
 int crash_execute_limited(uint64_t file_bytes, const char *path, char *const arguments[]);
+
+/// Runs another program and kills it with SIGKILL at the entry of a system call that changes files, or their order on the disk: the one
+/// with that number, from 1, counted over all threads from the first that changes anything. Ends this process as the program ended, and
+/// the program never outlives it. Returns only on failure: -1 with errno.
+int crash_execute_killing(uint64_t call, const char *path, char *const arguments[]);
 
 /// A write into a pipe that nobody reads is then an error.
 void crash_ignore_broken_pipes(void);
@@ -62,6 +68,20 @@ int crash_sync_file_system(const char *mount_point);
 
 /// Type, and free and total bytes of the file system that a path is on.
 int crash_file_system(const char *path, char type[32], uint64_t *free_bytes, uint64_t *total_bytes, uint64_t *device);
+
+/// Connects by TCP. Returns a descriptor, -1 with errno, or -2 if there is no such host.
+int crash_connect(const char *host, uint16_t port);
+
+/// Listens on a port of all addresses; 0: any free one. Returns a descriptor, or -1 with errno.
+int crash_listen(uint16_t port);
+
+/// The port that a socket listens on, or -1 with errno.
+int crash_port(int listener);
+
+int crash_accept(int listener);
+
+/// Locks a file against other processes, until it is closed; -1 with EWOULDBLOCK if one has it.
+int crash_lock(int descriptor);
 
 /// System name, release, machine: `text` takes 200 bytes.
 void crash_system_name(char *text);

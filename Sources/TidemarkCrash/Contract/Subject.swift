@@ -87,10 +87,10 @@ struct Captured {
         child.kill()
         late = true
       }
-      let ready = Libc.isEitherReadable(open ? out.read : -1, errorsOpen ? err.read : -1, milliseconds: late ? 1000 : 100)
-      if ready.0 { open = Libc.read(out.read, into: &output) > 0 }
-      if ready.1 { errorsOpen = Libc.read(err.read, into: &errorBytes) > 0 }
-      if late && !ready.0 && !ready.1 { break }
+      let ready = Libc.areReadable([open ? out.read : -1, errorsOpen ? err.read : -1], milliseconds: late ? 1000 : 100)
+      if ready[0] { open = Libc.read(out.read, into: &output) > 0 }
+      if ready[1] { errorsOpen = Libc.read(err.read, into: &errorBytes) > 0 }
+      if late && !ready[0] && !ready[1] { break }
     }
     code = child.wait()
     errors = String(decoding: errorBytes.prefix(2000), as: UTF8.self)

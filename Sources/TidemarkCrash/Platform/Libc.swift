@@ -50,6 +50,18 @@ package enum Libc {
     return descriptor
   }
 
+  /// Whether a file must be new, must be there, or may be either.
+  enum Presence { case new, there, either }
+
+  /// Opens a file to read and write it; never what a link leads to.
+  static func openRecord(_ path: String, _ presence: Presence) throws(CrashError) -> Int32 {
+    switch presence {
+    case .new: try open(path, O_RDWR | O_NOFOLLOW | O_CREAT | O_EXCL)
+    case .there: try open(path, O_RDWR | O_NOFOLLOW)
+    case .either: try open(path, O_RDWR | O_NOFOLLOW | O_CREAT)
+    }
+  }
+
   package static func close(_ descriptor: Int32) {
     if descriptor >= 0 { _ = CCrash.close(descriptor) }
   }
@@ -65,31 +77,27 @@ package enum Libc {
   }
 
   /// Waits until a descriptor has something to read, or is at its end.
-  static func isReadable(_ descriptor: Int32, milliseconds: Int32) -> Bool {
+  package static func isReadable(_ descriptor: Int32, milliseconds: Int32) -> Bool {
     var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return unsafe poll(&request, 1, milliseconds) > 0
   }
 
-  /// Waits until one of two descriptors has something to read.
-  static func isEitherReadable(_ first: Int32, _ second: Int32, milliseconds: Int32) -> (Bool, Bool) {
-    var requests = [pollfd(fd: first, events: Int16(POLLIN), revents: 0), pollfd(fd: second, events: Int16(POLLIN), revents: 0)]
-    _ = unsafe requests.withUnsafeMutableBufferPointer { unsafe poll($0.baseAddress, 2, milliseconds) }
-    return (requests[0].revents != 0, requests[1].revents != 0)
+  /// Waits until one of several descriptors has something to read, or is at its end; those below 0 never have.
+  static func areReadable(_ descriptors: [Int32], milliseconds: Int32) -> [Bool] {
+    var requests = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    _ = unsafe requests.withUnsafeMutableBufferPointer { unsafe poll($0.baseAddress, nfds_t($0.count), milliseconds) }
+    return requests.map { $0.revents != 0 }
   }
 
   /// Appends what one `read` gives; returns how much that was, 0 at the end and after an error.
-  static func read(_ descriptor: Int32, atMost count: Int = 65536, into bytes: inout [UInt8]) -> Int {
-    let before = bytes.count
-    bytes.append(contentsOf: repeatElement(0, count: count))
-    var got: Int
-    repeat {
-      got = unsafe bytes.withUnsafeMutableBytes { buffer -> Int in
-        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[before...])
-        return unsafe CCrash.read(descriptor, rest.baseAddress, rest.count)
-      }
-    } while got < 0 && crash_errno() == EINTR
-    bytes.removeLast(count - max(0, got))
-    return max(0, got)
+  package static func read(_ descriptor: Int32, atMost count: Int = 65536, into bytes: inout [UInt8]) -> Int {
+    let chunk = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
+      var got: Int
+      repeat { got = unsafe CCrash.read(descriptor, buffer.baseAddress, count) } while got < 0 && crash_errno() == EINTR
+      initializedCount = max(0, got)
+    }
+    bytes.append(contentsOf: chunk)
+    return chunk.count
   }
 
   /// One `write` of these bytes: how many went, or -1 with errno.
@@ -100,7 +108,7 @@ package enum Libc {
     }
   }
 
-  static func writeAll(_ descriptor: Int32, _ bytes: [UInt8], _ path: String) throws(CrashError) {
+  package static func writeAll(_ descriptor: Int32, _ bytes: [UInt8], _ path: String) throws(CrashError) {
     var done = 0
     while done < bytes.count {
       let count = write(descriptor, bytes, from: done)
@@ -201,6 +209,24 @@ package enum Libc {
     _ = unsafe rmdir(path)
   }
 
+  /// Copies files and directories: a store has nothing else.
+  static func copy(_ source: String, to target: String) throws(CrashError) {
+    if kind(of: source) == .directory {
+      try makeDirectory(target)
+      for name in names(in: source) ?? [] { try copy("\(source)/\(name)", to: "\(target)/\(name)") }
+      return
+    }
+    let from = try open(source, O_RDONLY)
+    defer { close(from) }
+    let to = try open(target, O_WRONLY | O_CREAT | O_TRUNC)
+    defer { close(to) }
+    var bytes: [UInt8] = []
+    while read(from, into: &bytes) > 0 {
+      try writeAll(to, bytes, target)
+      bytes.removeAll(keepingCapacity: true)
+    }
+  }
+
   /// How many bytes the files below a path have.
   static func treeByteCount(_ path: String) -> UInt64 {
     switch kind(of: path) {
@@ -284,6 +310,21 @@ package enum Libc {
       return FileSystem(type: unsafe String(cString: base), freeByteCount: free, totalByteCount: total, device: device)
     }
   }
+}
+
+/// A file that one process at a time has to itself.
+final class LockedFile: Sendable {
+  let descriptor: Int32
+
+  /// Throws if another process has it.
+  init(_ path: String, _ presence: Libc.Presence) throws(CrashError) {
+    descriptor = try Libc.openRecord(path, presence)
+    guard crash_lock(descriptor) == 0 else {
+      throw CrashError(.environment, "can't work there", place: path, why: "another process is at work in that directory")
+    }
+  }
+
+  deinit { Libc.close(descriptor) }
 }
 
 /// Threads of our own, joined at the end.

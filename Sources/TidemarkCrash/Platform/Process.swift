@@ -14,6 +14,7 @@ struct ChildProcess: Sendable {
 
   func kill() { _ = CCrash.kill(pid, SIGKILL) }
   func pause() { _ = CCrash.kill(pid, SIGSTOP) }
+  func goOn() { _ = CCrash.kill(pid, SIGCONT) }
 
   /// Its exit code, or minus the signal that ended it.
   @discardableResult
@@ -42,5 +43,11 @@ extension Libc {
   static func become(_ path: String, _ arguments: [String], fileByteLimit: UInt64) throws(CrashError) {
     _ = unsafe withArguments([path] + arguments) { unsafe crash_execute_limited(fileByteLimit, path, $0) }
     throw failure("can't start", path)
+  }
+
+  /// Runs another program until it enters that call, and ends as it ends; throws if it can't.
+  static func run(_ path: String, _ arguments: [String], killAtCall call: UInt64) throws(CrashError) {
+    _ = unsafe withArguments([path] + arguments) { unsafe crash_execute_killing(call, path, $0) }
+    throw failure("can't trace", path)
   }
 }

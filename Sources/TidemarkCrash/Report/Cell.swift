@@ -26,6 +26,8 @@ package struct Cell: Sendable {
   package var unopenable = 0
   /// Injections after which what was found broke a promise: lost what it claims to keep, or was not whole.
   package var violations = 0
+  /// Workloads that were killed at each of their calls, one after the other.
+  package var wholeWorkloads = 0
   /// Images that the file system itself would not mount. They say nothing about the engine.
   package var fileSystemFailures = 0
   /// How often the engine gave up with an error, and the first of them.
@@ -153,6 +155,7 @@ package struct Cell: Sendable {
     tornBatches += other.tornBatches
     unopenable += other.unopenable
     violations += other.violations
+    wholeWorkloads += other.wholeWorkloads
     fileSystemFailures += other.fileSystemFailures
     writerErrors += other.writerErrors
     if firstWriterError.isEmpty { firstWriterError = other.firstWriterError }

@@ -54,13 +54,14 @@ package struct CrashReport: Sendable {
     guard let cell = cell(engine, fault), cell.injections > 0 else { return .notTested }
     if cell.lost > 0 || cell.unopenable > 0 { return .loses }
     if !cell.isClean { return .notWhole }
+    // Some calls of a workload are not each call.
+    if fault == .killCall && cell.wholeWorkloads == 0 { return .notTested }
     return controlLost(fault) ? .clean : .noVerdict
   }
 
   /// What may be said of an engine. `durable` is said only of one that was clean under every power cut.
   package func verdicts(_ engine: String) -> [String] {
-    let kill = answer(engine, .kill)
-    var lines = [Self.words(kill, "process-crash safe", "not process-crash safe", "process crashes")]
+    var lines = [processVerdict(engine)]
     let faults: [Fault] = [.powerExt4, .powerXFS, .replay]
     let answers = faults.map { answer(engine, $0) }
     let power = Array(answers.prefix(2))
@@ -90,8 +91,40 @@ package struct CrashReport: Sendable {
         lines.append("\(bad), as it says")
       }
     }
-    lines.append("drive cache: not tested")
+    if let line = plugVerdict(engine) { lines.append(line) }
+    lines.append("drive cache: \(driveCache(engine))")
     return lines
+  }
+
+  /// What plug pulls have shown of an engine that does not sync, which says nothing of the drive.
+  private func plugVerdict(_ engine: String) -> String? {
+    guard let cell = cell(engine, .plug), !cell.isClaimed, cell.lost > 0 else { return nil }
+    return "loses events when the plug is pulled, as it says"
+  }
+
+  /// What may be said of the drive's own cache: only by plug pulls in which the control lost something, of an engine that syncs.
+  package func driveCache(_ engine: String) -> String {
+    guard let cell = cell(engine, .plug), cell.injections > 0, cell.isClaimed else { return "not tested" }
+    guard controlLost(.plug) else { return "no verdict, the control lost nothing" }
+    if cell.lost > 0 || cell.unopenable > 0 { return "loses acknowledged events" }
+    if !cell.isClean { return "what was there was not whole" }
+    let pulls = "\(cell.injections) plug \(cell.injections == 1 ? "pull" : "pulls")"
+    guard let bound = cell.bound, bound < 1 else { return "nothing lost in \(pulls), too few for a bound" }
+    return "nothing lost in \(pulls) (below \(Decimal.text(bound * 100, digits: 1)) % with 95 % confidence)"
+  }
+
+  private func processVerdict(_ engine: String) -> String {
+    let (random, call) = (answer(engine, .killRandom), answer(engine, .killCall))
+    // The worse of both decides.
+    for worst in [Answer.loses, .notWhole, .noVerdict] where random == worst || call == worst {
+      return Self.words(worst, "", "not process-crash safe", "process crashes")
+    }
+    switch (random, call) {
+    case (.clean, .clean): return "process-crash safe"
+    case (.clean, _): return "process-crash safe as far as tested (only random kills)"
+    case (_, .clean): return "process-crash safe as far as tested (no random kills)"
+    default: return "process crashes: not tested"
+    }
   }
 
   private static func words(_ answer: Answer, _ good: String, _ bad: String, _ subject: String) -> String {

@@ -3,8 +3,9 @@ package enum HTMLReport {
   package static func bytes(of report: CrashReport) -> [UInt8] {
     var body = ["<h1>Crash test</h1>"]
     if report.isPartial { body.append("<p class=\"partial\">Partial: the run was stopped; this is as far as it came.</p>") }
-    body.append(
-      "<p>What acknowledged events survive here, by fault injection. Drive cache: <b>not tested</b> (only pulling the plug does that).</p>")
+    let isPulled = report.cells.contains { $0.fault == .plug }
+    let cache = isPulled ? "see the verdicts." : "<b>not tested</b> (only pulling the plug does that)."
+    body.append("<p>What acknowledged events survive here, by \(isPulled ? "plug pulls" : "fault injection"). Drive cache: \(cache)</p>")
     body += verdicts(report)
     body += invariants(report)
     body += plots(report)
@@ -122,7 +123,8 @@ package enum HTMLReport {
   private static func guarantee(_ engine: String, _ report: CrashReport) -> Double {
     let power = [Fault.powerExt4, .powerXFS, .replay].map { report.answer(engine, $0) }
     if power.contains(.clean), !power.contains(where: { $0 == .loses || $0 == .notWhole || $0 == .noVerdict }) { return 2 }
-    return report.answer(engine, .kill) == .clean ? 1 : 0
+    let kill = [Fault.killRandom, .killCall].map { report.answer(engine, $0) }
+    return kill.contains(.clean) && kill.allSatisfy { $0 == .clean || $0 == .notTested } ? 1 : 0
   }
 
   /// So that points of the same height do not hide each other.
@@ -166,6 +168,9 @@ package enum HTMLReport {
       }
       lines.append("</table></div>")
       let complaints = cells.filter { !$0.isControl }.flatMap { cell in cell.complaints.prefix(3).map { "\(cell.engine): \($0)" } }
+      for cell in cells {
+        if let remark = TextReport.remark(cell) { lines.append("<p class=\"note\">\(HTML.escaped("\(cell.engine): \(remark)"))</p>") }
+      }
       if !complaints.isEmpty { lines.append("<ul>" + complaints.map { "<li>\(HTML.escaped($0))" }.joined() + "</ul>") }
     }
     return lines

@@ -82,6 +82,7 @@ package enum JSONReport {
       ("engine_errors", cell.writerErrors),
     ]
     for (name, count) in counts { json.member(name, count) }
+    if cell.fault == .killCall { json.member("whole_workloads", cell.wholeWorkloads) }
     json.member("worst_window_us", cell.worstWindowMicroseconds)
     if let bound = cell.bound { json.member("bound_95", bound) }
     if let median = cell.recoveryMicroseconds.percentile(0.5) { json.member("recovery_p50_us", median) }

@@ -27,7 +27,8 @@ package enum TextReport {
     }
     lines += ["", "Verdicts:", ""]
     for engine in report.engines { lines.append("  \(engine.name): \(report.verdicts(engine.name).joined(separator: "; "))") }
-    lines += ["", "seed \(report.seed), \(Decimal.text(report.seconds, digits: 0)) s"]
+    // Of plug pulls neither says anything.
+    if report.seconds > 0 { lines += ["", "seed \(report.seed), \(Decimal.text(report.seconds, digits: 0)) s"] }
     return lines
   }
 
@@ -38,6 +39,7 @@ package enum TextReport {
       for complaint in cell.complaints.prefix(3) { lines.append("  \(cell.engine): \(complaint)") }
     }
     for cell in cells {
+      if let remark = remark(cell) { lines.append("  \(cell.engine): \(remark)") }
       if cell.fileSystemFailures > 0 {
         lines.append("  \(cell.engine): \(cell.fileSystemFailures) images that the file system itself refused")
       }
@@ -47,6 +49,14 @@ package enum TextReport {
       if let stopped = cell.stopped { lines.append("  \(cell.engine): stopped early: \(stopped)") }
     }
     return lines
+  }
+
+  /// How much of a fault that visits calls one by one was done.
+  static func remark(_ cell: Cell) -> String? {
+    guard cell.fault == .killCall else { return nil }
+    return cell.wholeWorkloads == 0
+      ? "no workload was killed at each of its calls: it takes more injections"
+      : "\(cell.wholeWorkloads) \(cell.wholeWorkloads == 1 ? "workload" : "workloads") killed at each call"
   }
 
   /// The columns of a fault's table.
@@ -87,6 +97,7 @@ package enum TextReport {
       line += " unopenable=\(sum(\.unopenable)) unmountable=\(sum(\.fileSystemFailures)) engine_errors=\(sum(\.writerErrors))"
       line += " control_states=\(control?.injections ?? 0) control_lost=\(control?.lost ?? 0) seed=\(report.seed)"
       line += " engines=\(cells.map(\.engine).joined(separator: ",")) seconds=\(Decimal.text(seconds, digits: 1))"
+      if fault == .killCall { line += " whole_workloads=\(sum(\.wholeWorkloads))" }
       if report.isPartial { line += " partial=yes" }
       lines.append(line)
       for cell in cells {

@@ -74,12 +74,14 @@ package enum CrashRun {
   private static func cell(_ lab: Lab, _ subject: Subject, _ fault: Fault, _ budget: Budget, attempt: Int = 0) -> Cell {
     let series = Series(lab, subject, fault, budget, attempt: attempt)
     switch fault {
-    case .kill: return KillFault.run(series)
+    case .killRandom: return KillFault.run(series)
+    case .killCall: return KillCallFault.run(series)
     case .powerExt4: return PowerFault.run(series, kind: "ext4")
     case .powerXFS: return PowerFault.run(series, kind: "xfs")
     case .replay: return ReplayFault.run(series)
     case .sync: return SyncFault.run(series)
     case .full: return FullFault.run(series)
+    case .plug: return Cell(subject, fault)
     }
   }
 
@@ -92,12 +94,14 @@ package enum CrashRun {
       return nil
     }
     switch fault {
-    case .kill: return nil
+    case .killRandom: return nil
+    case .killCall: return KillCallProgram.obstacle
     case .powerExt4: return missing(["/dev/loop-control"], ["mkfs.ext4"])
     case .powerXFS: return missing(["/dev/loop-control"], ["mkfs.xfs"])
     case .replay, .sync: return missing(["/dev/loop-control", "/dev/fuse"], ["mkfs.ext4"])
     // Without mounts a limit on the size of files is left.
     case .full: return nil
+    case .plug: return "it takes somebody who pulls the plug, and a witness"
     }
   }
 }

@@ -31,7 +31,9 @@ package final class Lab: Sendable {
   }
 
   /// Makes the directory, or refuses one that is not empty or on which something else is mounted.
-  private static func claim(_ path: String) throws -> String {
+  ///
+  /// - Parameter marker: a file in it by which it may be known, and then need not be empty.
+  static func claim(_ path: String, marker: String? = nil) throws(CrashError) -> String {
     switch Libc.kind(of: Libc.resolved(path) ?? path) {
     case nil: try Libc.makeDirectory(path)
     case .directory?: break
@@ -41,6 +43,7 @@ package final class Lab: Sendable {
     if Libc.isMountPoint(resolved) {
       throw CrashError(.usage, "can't work there", place: path, why: "a file system is mounted on it; name a directory inside it")
     }
+    if let marker, Libc.kind(of: "\(resolved)/\(marker)") == .file { return resolved }
     guard Libc.names(in: resolved)?.isEmpty == true else {
       throw CrashError(.usage, "can't work there", place: path, why: "the directory is not empty; name an empty or a new one")
     }
@@ -117,12 +120,14 @@ final class Meter: Sendable {
   }
 
   /// Whether there is one more to do.
-  func next() -> Bool {
+  ///
+  /// - Parameter isBegun: whether it belongs to work that is done to its end although the time is up.
+  func next(isBegun: Bool = false) -> Bool {
     if lab.isStopped { return false }
     let (number, isDue) = taken.withLock { taken -> (Int, Bool) in
       switch budget {
       case .count(let count) where taken >= count: return (taken, false)
-      case .seconds(let seconds) where elapsed >= seconds: return (taken, false)
+      case .seconds(let seconds) where elapsed >= seconds && !isBegun: return (taken, false)
       default:
         taken += 1
         return (taken, true)

@@ -12,16 +12,20 @@ final class Writer {
   /// When the first ones came: how many events were acknowledged then, and nanoseconds since the start.
   private(set) var moments: [(acknowledged: UInt64, nanoseconds: UInt64)] = []
   private(set) var isAtEnd = false
-  private let output: Int32
+  /// The pipe that its acknowledgements come out of.
+  let output: Int32
   private let errors: Int32
   private var partial: [UInt8] = []
   private var buffer: [UInt8] = []
   private let momentLimit: Int
 
-  /// - Parameter limit: of the size of files, in bytes.
+  /// - Parameters:
+  ///   - limit: of the size of files, in bytes; with one, `.max` too, the writer dies with the thread that starts it.
+  ///   - killAtCall: the call at whose entry it is killed.
+  ///   - tool: the tool itself, for what it wraps around the engine.
   init(
     _ subject: Subject, _ path: String, first: UInt64, batch: UInt64, size: Int = 200, count: UInt64? = nil, limit: UInt64? = nil,
-    momentLimit: Int = 4096, pipeCapacity: Int32 = 0
+    killAtCall: UInt64? = nil, tool: String = LimitProgram.path, momentLimit: Int = 4096, pipeCapacity: Int32 = 0
   ) throws(CrashError) {
     self.first = first
     self.batch = batch
@@ -40,7 +44,11 @@ final class Writer {
     var program = subject.program
     if let limit {
       arguments = [LimitProgram.word, "\(limit)", program] + arguments
-      program = LimitProgram.path
+      program = tool
+    }
+    if let killAtCall {
+      arguments = [KillCallProgram.word, "\(killAtCall)", program] + arguments
+      program = tool
     }
     start = Libc.now()
     child = try ChildProcess(program, arguments, output: out.write, errors: err.write)
@@ -124,6 +132,32 @@ package enum LimitProgram {
       _ = Libc.write(2, Array("\(error)\n".utf8))
     }
     return 1
+  }
+}
+
+/// The tool as a wrapper that kills a program at the entry of one of its calls.
+package enum KillCallProgram {
+  /// The tool's hidden command.
+  package static let word = "crashtest-kill-call"
+
+  /// Does not return unless it fails.
+  package static func run(_ words: [String]) -> Int32 {
+    guard words.count >= 2, let call = UInt64(words[0]) else { return 2 }
+    do { try Libc.run(words[1], Array(words.dropFirst(2)), killAtCall: call) } catch {
+      _ = Libc.write(2, Array("\(error)\n".utf8))
+    }
+    return failureCode
+  }
+
+  /// How it ends if it can't trace; subjects end with 0, 1 or 2.
+  static let failureCode: Int32 = 125
+
+  /// Why programs can't be traced here, in one line; nil if they can.
+  static var obstacle: String? {
+    do {
+      let tried = try Captured(LimitProgram.path, [word, "\(UInt64.max)", LimitProgram.path, "--version"], seconds: 10)
+      return tried.code == 0 ? nil : "tracing is not possible" + tried.remark
+    } catch { return "tracing is not possible: \(error.why)" }
   }
 }
 
