@@ -87,3 +87,4 @@ int crash_accept(int listener) {
 }
 
 int crash_lock(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB); }
+void crash_unlock(int descriptor) { (void)flock(descriptor, LOCK_UN); }

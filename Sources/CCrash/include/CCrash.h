@@ -80,8 +80,9 @@ int crash_port(int listener);
 
 int crash_accept(int listener);
 
-/// Locks a file against other processes, until it is closed; -1 with EWOULDBLOCK if one has it.
+/// Locks a file against others that open it; -1 with EWOULDBLOCK if one has it.
 int crash_lock(int descriptor);
+void crash_unlock(int descriptor);
 
 /// System name, release, machine: `text` takes 200 bytes.
 void crash_system_name(char *text);

@@ -324,7 +324,11 @@ final class LockedFile: Sendable {
     }
   }
 
-  deinit { Libc.close(descriptor) }
+  deinit {
+    // Closing alone would leave the lock to a child that is being started at this moment.
+    crash_unlock(descriptor)
+    Libc.close(descriptor)
+  }
 }
 
 /// Threads of our own, joined at the end.
