@@ -167,8 +167,8 @@ import TidemarkLog
     try fixture.kill()
     #expect(
       steps(fixture.disk) == [
-        "sync-names segments", "create 0000.open.tmp", "write 0000.open.tmp", "sync 0000.open.tmp", "rename 0000.open.tmp",
-        "sync-names segments", "remove 0000.open", "sync-names segments",
+        "sync-names segments", "sync 0000.open", "create 0000.open.tmp", "write 0000.open.tmp", "sync 0000.open.tmp",
+        "rename 0000.open.tmp", "sync-names segments", "remove 0000.open", "sync-names segments",
       ])
     #expect(fixture.log.recoveryReport.rewrittenEvents == 11)
   }
