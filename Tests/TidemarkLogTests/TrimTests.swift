@@ -27,6 +27,14 @@ import TidemarkLog
     }
   }
 
+  @Test func `a file that is gone already does not keep the others`() throws {
+    let fixture = try sample()
+    try fixture.disk.remove(fixture.segmentFiles[0])
+    #expect(try fixture.log.trim(below: 31) == 31)
+    #expect(fixture.segmentFiles.count == 3)
+    #expect(try fixture.texts().first == "3-0" && fixture.verify().findings.isEmpty)
+  }
+
   @Test func `the newest segment stays, also one that is not sealed yet`() throws {
     let fixture = try Fixture()
     try fixture.log.append(event("a"))

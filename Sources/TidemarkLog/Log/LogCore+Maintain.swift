@@ -100,7 +100,12 @@ extension LogCore {
       return (old, runs)
     }
     for run in runs { try? files.remove(run.path) }
-    for segment in old { try files.remove(directory.segment(segment.name.text)) }
+    for segment in old {
+      do throws(LogError) { try files.remove(directory.segment(segment.name.text)) } catch {
+        // What is gone already need not go.
+        guard error.errno == Self.noSuchFile else { throw error }
+      }
+    }
     try files.syncDirectory(directory.segments)
   }
 
