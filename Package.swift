@@ -24,6 +24,7 @@ let package = Package(
   name: "tidemark",
   products: [
     .library(name: "TidemarkLog", targets: ["TidemarkLog"]),
+    .library(name: "TidemarkProjections", targets: ["TidemarkProjections"]),
     .executable(name: "tidemark", targets: ["TidemarkTool"]),
     .executable(name: "tidemark-simulate", targets: ["Simulation"]),
   ],
@@ -32,6 +33,7 @@ let package = Package(
     .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
     .target(name: "CPlatform"),
     .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: strict + seededBugs),
+    .target(name: "TidemarkProjections", dependencies: ["TidemarkLog"], swiftSettings: strict),
     .target(name: "TidemarkText", swiftSettings: strict),
     .target(name: "CCrash"),
     .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
@@ -40,6 +42,8 @@ let package = Package(
     .executableTarget(
       name: "Simulation", dependencies: ["TestSupport", "TidemarkLog"], path: "Tests/Simulation", swiftSettings: strict + seededBugs),
     .testTarget(name: "TidemarkLogTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
+    .testTarget(
+      name: "TidemarkProjectionsTests", dependencies: ["TestSupport", "TidemarkLog", "TidemarkProjections"], swiftSettings: tests),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(name: "TidemarkCrashTests", dependencies: ["TidemarkCrash"], swiftSettings: tests),
     .testTarget(name: "TidemarkToolTests", dependencies: ["TidemarkTool"], swiftSettings: tests),

@@ -1,0 +1,26 @@
+internal import TidemarkLog
+
+/// A value under way: the state, how far it has come, and what must be remembered to go on.
+struct Fold<State: Sendable>: Sendable {
+  var state: State
+  var position: Offset = 0
+  /// The latest time of an event below `position`, control events aside.
+  var latestTime = Timestamp.earliest
+  var corrections = Corrections()
+  var unreadableCount: UInt64 = 0
+  var parked: [ProjectionReport.Parked] = []
+  var damagedOffsetCount: UInt64 = 0
+  /// What was corrected from this place on could not be mended: the state does not count until it was folded again.
+  var refoldFrom: Offset?
+
+  init(initial: State) { state = initial }
+
+  var report: ProjectionReport {
+    var report = ProjectionReport()
+    report.unreadableCount = unreadableCount
+    report.parked = parked
+    report.damagedOffsetCount = damagedOffsetCount
+    report.setAsideCount = corrections.setAsideCount
+    return report
+  }
+}
