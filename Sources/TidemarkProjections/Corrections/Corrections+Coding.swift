@@ -3,7 +3,7 @@ internal import TidemarkLog
 // Families by their originals' places, each:
 //
 //   u8 flags (bit 0 its original is there, bit 1 set aside), id that stands, place (u64 offset, i64 time), u64 number of members, each:
-//     u8 flags (bit 0 superseded, bit 1 it is there, bit 2 it supersedes), id, [place], [id that it supersedes]
+//     u8 flags (bit 0 superseded, bit 1 it is there), id, [place]
 
 extension Corrections {
   func encode(to bytes: inout [UInt8]) {
@@ -15,10 +15,9 @@ extension Corrections {
       bytes.add(UInt64(family.ids.count))
       for id in family.ids {
         guard let member = members[id] else { continue }
-        bytes.append((member.isNamed ? 1 : 0) | (member.place == nil ? 0 : 2) | (member.target == nil ? 0 : 4))
+        bytes.append((member.isNamed ? 1 : 0) | (member.place == nil ? 0 : 2))
         bytes.add(id)
         if let place = member.place { bytes.add(place: place) }
-        if let target = member.target { bytes.add(target) }
       }
     }
   }
@@ -34,9 +33,8 @@ extension Corrections {
         let flags = try reader.u8()
         let id = try reader.id()
         let place = flags & 2 != 0 ? try reader.place() : nil
-        let target = flags & 4 != 0 ? try reader.id() : nil
         family.ids.append(id)
-        restore(id, Member(place: place, target: target, isNamed: flags & 1 != 0, family: number))
+        restore(id, Member(place: place, isNamed: flags & 1 != 0, family: number))
       }
       restore(number, family)
     }

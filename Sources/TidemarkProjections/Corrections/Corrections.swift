@@ -9,8 +9,6 @@ struct Corrections: Sendable, Equatable {
   struct Member: Sendable, Equatable {
     /// Nil: named by another, but not there so far.
     var place: Place?
-    /// What it supersedes; nil for an original.
-    var target: EventID?
     /// Whether another supersedes it.
     var isNamed = false
     var family: Int
@@ -78,7 +76,6 @@ struct Corrections: Sendable, Equatable {
       families[family] = Family(ids: [id], standing: id, place: place)
     }
     members[id, default: Member(family: family)].place = place
-    members[id]?.target = target
     if target == nil { settle(family, original: place) }
 
     if let target {
