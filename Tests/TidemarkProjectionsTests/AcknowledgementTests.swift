@@ -138,7 +138,7 @@ private func facts(_ event: EventView) throws -> Acknowledgements.Fact? {
     #expect(try state(retracted).status(of: "n", by: "kim") == .pending)
   }
 
-  /// Against the definition, in any order of what is said: where someone stands depends on sets alone, as long as nothing is published twice or withdrawn.
+  /// Where someone stands depends on sets alone, as long as nothing is published twice or withdrawn.
   @Test func `the order in which things are said makes no difference`() throws {
     for seed in UInt64(0)..<40 {
       var random = SeededRandom(seed: seed)

@@ -113,6 +113,23 @@ import TidemarkProjections
     #expect(resumed.report.parked.map(\.offset) == [2, 4] && resumed.report.unreadableCount == 2)
   }
 
+  @Test func `a fold that stopped before an event goes on when that is corrected`() throws {
+    let fixture = try Fixture()
+    for (number, text) in ["1", "?", "2", "?", "3"].enumerated() { try fixture.log.append(event(text, number)) }
+    let runner = try ProjectionRunner(Total(), of: fixture.log)
+    try fixture.log.append(event("10", 10, superseding: 1))
+    #expect(error { try runner.catchUp() }?.offsets == 4..<5)
+    #expect(try runner.state() == 1 && runner.position == 2)
+    try fixture.log.append(event("?", 11, superseding: 3))
+    #expect(error { try runner.catchUp() }?.code == .unreadableEvent)
+    try fixture.log.append(event("20", 12, superseding: 11))
+    #expect(try runner.current().state == 36)
+    #expect(try runner.state(asOf: 9).state == 36)
+    #expect(error { _ = try runner.state(asOf: 8) }?.code == .unreadableEvent)
+    try fixture.log.append(event("1", 13))
+    #expect(try runner.current().state == 37)
+  }
+
   @Test func `damaged history follows the policy`() throws {
     let fixture = try Fixture()
     for segment in 0..<3 {

@@ -1,6 +1,7 @@
 /// A decimal number of any length: limbs of nine digits, the lowest first.
 ///
-/// The value is the sum of `limbs[i]` times 10 to the power of `9 * (i + exponent)`. The first and the last limb are not zero; zero has none.
+/// The value is the sum of `limbs[i]` times 10 to the power of `9 * (i + exponent)`. Neither the first nor the last limb is zero; zero has
+/// none.
 struct WideDecimal: Sendable, Hashable {
   var isNegative: Bool
   private var limbs: [UInt32]

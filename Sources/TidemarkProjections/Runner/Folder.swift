@@ -52,6 +52,7 @@ struct Folder<P: Projection> {
   }
 
   private func take(_ event: EventView, _ fold: inout Fold<P.State>) throws {
+    fold.position = event.offset
     try takeIn(event, &fold)
     fold.position = event.offset + 1
     fold.latestTime = max(fold.latestTime, event.time)
@@ -153,11 +154,42 @@ struct Folder<P: Projection> {
   /// An event of the log; nil if it was trimmed.
   private func kept(_ offset: Offset) throws -> Event? { offset < log.first ? nil : try log.event(at: offset) }
 
+  /// Folds again what a correction changed, from a saved fold that no correction reaches behind.
+  func mend(
+    _ fold: inout Fold<P.State>, _ saved: SavedFolds<P>, _ discarded: inout [ProjectionReport.DiscardedSnapshot], _ progress: Progress?
+  ) throws(LogError) {
+    guard let from = fold.refoldFrom else { return }
+    let spans = fold.corrections.spans
+    let base = try saved.resume(&discarded) { position in
+      position <= from && !spans.contains { $0.lowerBound < position && position <= $0.upperBound }
+    } where: {
+      serves($0)
+    }
+    try refold(&fold, from: base, progress)
+  }
+
+  /// Where a fold stopped before an event that can't be read, goes on if a later one, below `end`, corrects it. Throws the error otherwise.
+  func goOn(
+    _ fold: inout Fold<P.State>, behind error: LogError, to end: Offset, _ saved: SavedFolds<P>,
+    _ discarded: inout [ProjectionReport.DiscardedSnapshot], _ progress: Progress?
+  ) throws(LogError) {
+    guard error.code == .unreadableEvent, error.offsets?.lowerBound == fold.position else { throw error }
+    var ahead = fold
+    ahead.refoldFrom = fold.position
+    try advance(&ahead, to: end, progress)
+    guard ahead.corrections.members.values.contains(where: { $0.place?.offset == fold.position }) else { throw error }
+    try mend(&ahead, saved, &discarded, progress)
+    fold = ahead
+  }
+
+  /// Whether a saved fold, which holds all events below its position, holds none that is too late.
+  func serves(_ saved: Fold<P.State>) -> Bool { latest.map { saved.latestTime <= $0 } ?? true }
+
   /// Folds everything below the fold's position again, with the corrections that are known by now, in the order of places.
   ///
-  /// - Parameter base: a fold of a beginning that no correction has changed since; nil: from the first event.
-  func refold(_ fold: inout Fold<P.State>, from base: Fold<P.State>?, _ progress: Progress?) throws(LogError) {
-    var fresh = base ?? Fold(initial: projection.initial)
+  /// - Parameter base: a fold of a beginning that no correction has changed since.
+  private func refold(_ fold: inout Fold<P.State>, from base: Fold<P.State>, _ progress: Progress?) throws(LogError) {
+    var fresh = base
     let start = fresh.position
     fresh.corrections = fold.corrections
     do { try walkAgain(&fresh, start..<fold.position, progress) } catch { throw typed(error, start) }

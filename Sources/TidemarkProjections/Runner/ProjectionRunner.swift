@@ -21,7 +21,7 @@ public final class ProjectionRunner<P: Projection>: Sendable {
   /// The log that it reads.
   public let log: Log
   let options: ProjectionOptions
-  let store: SnapshotStore
+  let saved: SavedFolds<P>
   private let core: Locked<Core>
 
   struct Core {
@@ -39,12 +39,11 @@ public final class ProjectionRunner<P: Projection>: Sendable {
     self.projection = projection
     self.log = log
     self.options = options
-    store = SnapshotStore(options.directory ?? "\(log.path)/projections", name: projection.name, log.environment.fileSystem)
+    let store = SnapshotStore(options.directory ?? "\(log.path)/projections", name: projection.name, log.environment.fileSystem)
+    saved = SavedFolds(projection: projection, log: log, store: store, policy: options.onUnreadable)
     var discarded: [ProjectionReport.DiscardedSnapshot] = []
     let end = log.isWriter ? log.size : try log.refresh()
-    let fold = try Self.newest(projection, log, store, &discarded) { $0 <= end } ?? Fold(initial: projection.initial)
-    core = Locked(Core(fold: fold, discarded: discarded))
-    if fold.position < log.first { throw LogError.historyTrimmed(projection.name, position: fold.position, first: log.first) }
+    core = Locked(Core(fold: try saved.resume(&discarded) { $0 <= end }, discarded: discarded))
   }
 
   private static func check(_ name: String) throws(LogError) {
@@ -126,6 +125,15 @@ public final class ProjectionRunner<P: Projection>: Sendable {
   private var folder: Folder<P> { Folder(projection: projection, log: log, policy: options.onUnreadable, latest: nil) }
 
   private func fold(_ core: inout Core, to end: Offset, _ progress: Folder<P>.Progress?) throws(LogError) {
+    do throws(LogError) {
+      try advance(&core, to: end, progress)
+    } catch {
+      try folder.goOn(&core.fold, behind: error, to: end, saved, &core.discarded, progress)
+    }
+    try mend(&core, progress)
+  }
+
+  private func advance(_ core: inout Core, to end: Offset, _ progress: Folder<P>.Progress?) throws(LogError) {
     let spacing = Spacing(end: end, finest: options.finestSpacing)
     while let stop = spacing.next(after: core.fold.position) {
       try folder.advance(&core.fold, to: stop, progress)
@@ -133,17 +141,10 @@ public final class ProjectionRunner<P: Projection>: Sendable {
       if core.fold.refoldFrom == nil { trySaving(&core, spacing) }
     }
     try folder.advance(&core.fold, to: end, progress)
-    try mend(&core, progress)
   }
 
-  /// Folds again what a correction changed, from a snapshot that no correction reaches behind.
   private func mend(_ core: inout Core, _ progress: Folder<P>.Progress?) throws(LogError) {
-    guard let from = core.fold.refoldFrom else { return }
-    let spans = core.fold.corrections.spans
-    let base = try Self.newest(projection, log, store, &core.discarded) { position in
-      position <= from && !spans.contains { $0.lowerBound < position && position <= $0.upperBound }
-    }
-    try folder.refold(&core.fold, from: base, progress)
+    try folder.mend(&core.fold, saved, &core.discarded, progress)
   }
 
   // MARK: Saving
@@ -172,51 +173,10 @@ public final class ProjectionRunner<P: Projection>: Sendable {
 
   @discardableResult
   private func save(_ core: inout Core, _ spacing: Spacing) throws(LogError) -> Bool {
-    let position = core.fold.position
-    var lastID = EventID.zero
-    do {
-      let durable = log.isWriter ? try log.recordDurable() : log.durable
-      guard position <= durable else { return false }
-      if position > log.first { lastID = try log.event(at: position - 1).id }
-    } catch LogError.Code.corrupt {
-      // Damage hides the event: its id is left open.
-    } catch let error as LogError { throw error } catch {
-      throw LogError(.io, "a snapshot can't be saved", why: "\(error)", advice: "try again")
-    }
-    try store.write(Snapshot(projection: projection, identity: log.identity).encode(core.fold, lastID: lastID), position)
+    guard try saved.save(core.fold) else { return false }
     core.savingTrouble = nil
-    try store.prune(spacing: spacing)
+    try saved.store.prune(spacing: spacing)
     return true
-  }
-
-  // MARK: Resuming
-
-  /// The newest snapshot that serves, of those at offsets that do. Those that can't serve are removed, but for those that could not be
-  /// read just now.
-  static func newest(
-    _ projection: P, _ log: Log, _ store: SnapshotStore, _ discarded: inout [ProjectionReport.DiscardedSnapshot],
-    at isCandidate: (Offset) -> Bool, where isWanted: (Fold<P.State>) -> Bool = { _ in true }
-  ) throws(LogError) -> Fold<P.State>? {
-    let snapshot = Snapshot(projection: projection, identity: log.identity)
-    for position in try store.positions().reversed() where position >= log.first && isCandidate(position) {
-      let bytes: [UInt8]
-      do throws(LogError) { bytes = try store.read(position) } catch {
-        discarded.append(.init(file: store.path(position), why: "\(error)"))
-        continue
-      }
-      do throws(UnreadableEvent) {
-        let (fold, lastID) = try snapshot.decode(bytes, position: position)
-        if lastID != .zero, let found = try? log.event(at: position - 1), found.id != lastID {
-          throw UnreadableEvent("the log holds another event at offset \(position - 1) now")
-        }
-        if isWanted(fold) { return fold }
-      } catch {
-        discarded.append(.init(file: store.path(position), why: error.why))
-        // Where history was trimmed it may be all that is left of it, for the version that wrote it.
-        if log.first == 0 { try? store.remove(position) }
-      }
-    }
-    return nil
   }
 }
 
