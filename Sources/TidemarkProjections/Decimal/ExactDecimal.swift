@@ -3,7 +3,7 @@ internal import TidemarkLog
 /// A decimal number without rounding: sums of money and of readings come out exactly, in whatever order.
 ///
 /// Numbers are read as JSON writes them (RFC 8259, section 6): `0.1` is a tenth, not the binary fraction near it. A number read may have
-/// digits from 10^499 down to 10^-500, else it is refused with ``TidemarkLog/LogError/Code/numberTooLong``; sums have no bound.
+/// digits from 10^499 down to 10^-500, else it is refused with `LogError.Code.numberTooLong`; sums have no bound.
 ///
 /// ```swift
 /// let price = try ExactDecimal("19.90")
@@ -60,7 +60,7 @@ public struct ExactDecimal: Sendable {
 
   /// Reads a number as JSON writes it: no `+` in front, no leading zeros, no `NaN`.
   ///
-  /// Throws ``TidemarkLog/LogError/Code/invalidText`` for anything else, ``TidemarkLog/LogError/Code/numberTooLong`` for more digits than
+  /// Throws `LogError.Code.invalidText` for anything else, `LogError.Code.numberTooLong` for more digits than
   /// are kept.
   ///
   /// ```swift

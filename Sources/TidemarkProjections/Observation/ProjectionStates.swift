@@ -3,8 +3,8 @@ internal import TidemarkLog
 /// The states of a projection as they come: first the current one, then each that differs from the one given before.
 ///
 /// The log is folded when the next state is asked for, so a slow reader gets fewer states, and the last one always; nobody waits for it.
-/// The sequence ends when the log is closed or the task is cancelled, after the state of all that was appended before. Any number of tasks may
-/// observe one runner.
+/// The sequence ends when the log is closed or the task is cancelled, after the state of all that was appended before. Any number of
+/// tasks may observe one runner.
 ///
 /// ```swift
 /// for try await inside in runner.states() {

@@ -34,8 +34,11 @@ public protocol Projection<State>: Sendable {
   /// An event that can't be read makes it throw (any error; ``UnreadableEvent`` serves), before it has changed the state: what happens
   /// then, ``ProjectionOptions/onUnreadable`` says. What does not concern the projection it leaves alone.
   ///
-  /// - Parameter place: where the event counts. For a correction that is the place of what it corrects. Places rise from call to call,
-  ///   unless the projection has a `retract` of its own.
+  /// - Parameters:
+  ///   - event: valid until the call returns; copy what you keep.
+  ///   - place: where the event counts. For a correction that is the place of what it corrects. Places rise from call to call, unless the
+  ///     projection has a `retract` of its own.
+  ///   - state: what is changed.
   func apply(_ event: EventView, at place: Place, to state: inout State) throws
 
   /// Takes an event out again that was superseded. False if that takes more than the state: then everything is folded again, once

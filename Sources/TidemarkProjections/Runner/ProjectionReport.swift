@@ -87,7 +87,7 @@ public struct ProjectionOptions: Sendable {
     case skip
     /// The same, and each event's offset and reason are kept in ``ProjectionReport/parked``.
     case park
-    /// The fold stops there with ``TidemarkLog/LogError/Code/unreadableEvent`` or ``TidemarkLog/LogError/Code/corrupt``, at each call,
+    /// The fold stops there with `LogError.Code.unreadableEvent` or `LogError.Code.corrupt`, at each call,
     /// until a later event corrects that one.
     case fail
   }

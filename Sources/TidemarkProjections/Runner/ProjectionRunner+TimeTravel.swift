@@ -6,7 +6,7 @@ extension ProjectionRunner {
   /// It goes on from the nearest snapshot below, so that at most one 32nd of a long log is folded, unless a correction reaches across it.
   /// The runner's own state stays as it is.
   ///
-  /// Throws ``TidemarkLog/LogError/Code/offsetOutOfRange`` beyond the log's end, and as ``catchUp(progress:)`` does.
+  /// Throws `LogError.Code.offsetOutOfRange` beyond the log's end, and as ``catchUp(progress:)`` does.
   ///
   /// ```swift
   /// let before = try runner.state(asOf: 120_000).state

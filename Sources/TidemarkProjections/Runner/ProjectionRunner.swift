@@ -4,7 +4,7 @@ public import TidemarkLog
 ///
 /// It resumes at the newest snapshot that serves. Snapshots are caches: one that is damaged, or of another log, epoch, name or version, is
 /// thrown away, and the value folded again. On a log that was trimmed beyond the newest, that can't be done and is
-/// ``TidemarkLog/LogError/Code/historyTrimmed``.
+/// `LogError.Code.historyTrimmed`.
 ///
 /// ```swift
 /// let runner = try ProjectionRunner(CountByKey("scans-by-gate") { $0.type == "scan" ? $0.subject : nil }, of: log)
@@ -14,7 +14,7 @@ public import TidemarkLog
 /// ```
 ///
 /// All methods may be called from any thread or task; one works at a time, and blocks its thread while it does. Those that throw, throw a
-/// ``TidemarkLog/LogError``.
+/// `LogError`.
 public final class ProjectionRunner<P: Projection>: Sendable {
   /// What it runs.
   public let projection: P
@@ -32,7 +32,7 @@ public final class ProjectionRunner<P: Projection>: Sendable {
 
   /// Resumes a projection where it was saved, or at the log's beginning. Nothing is folded yet.
   ///
-  /// Throws ``TidemarkLog/LogError/Code/historyTrimmed``, ``TidemarkLog/LogError/Code/invalidArgument`` for a name that can't name a
+  /// Throws `LogError.Code.historyTrimmed`, `LogError.Code.invalidArgument` for a name that can't name a
   /// directory, and errors of the file system.
   public init(_ projection: P, of log: Log, options: ProjectionOptions = ProjectionOptions()) throws {
     try Self.check(projection.name)
@@ -91,8 +91,8 @@ public final class ProjectionRunner<P: Projection>: Sendable {
   /// - Parameter progress: told after each 1,024 events; returning false stops the work, as cancelling the task does. It must not call
   ///   the runner.
   ///
-  /// Throws ``TidemarkLog/LogError/Code/cancelled``, ``TidemarkLog/LogError/Code/unreadableEvent`` and
-  /// ``TidemarkLog/LogError/Code/corrupt`` as the policy says, ``TidemarkLog/LogError/Code/historyTrimmed``, and errors of the file system.
+  /// Throws `LogError.Code.cancelled`, `LogError.Code.unreadableEvent` and
+  /// `LogError.Code.corrupt` as the policy says, `LogError.Code.historyTrimmed`, and errors of the file system.
   /// What was folded before it threw stays, and the next call goes on there.
   ///
   /// ```swift

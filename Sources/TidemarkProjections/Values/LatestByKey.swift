@@ -6,7 +6,7 @@ public import TidemarkLog
 /// before was not remembered.
 ///
 /// ```swift
-/// let seen = LatestByKey("last-seen") { event in event.subject.map { Keyed($0, event.data.array()) } }
+/// let seen = LatestByKey("last-seen") { event in event.subject.map { Keyed($0, event.copy().data) } }
 /// ```
 public struct LatestByKey: Projection {
   /// What "last" means.
