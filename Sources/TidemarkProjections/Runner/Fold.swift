@@ -1,8 +1,15 @@
 internal import TidemarkLog
 
-/// A value under way: the state, how far it has come, and what must be remembered to go on.
+/// A value under way: the state, and what must be remembered to go on.
 struct Fold<State: Sendable>: Sendable {
   var state: State
+  var ledger = Ledger()
+
+  init(initial: State) { state = initial }
+}
+
+/// How far a fold has come, and what it met. Apart from the state, which can be of any type: this is touched at each event.
+struct Ledger: Sendable {
   var position: Offset = 0
   /// The latest time of an event below `position`, control events aside.
   var latestTime = Timestamp.earliest
@@ -12,8 +19,6 @@ struct Fold<State: Sendable>: Sendable {
   var damagedOffsetCount: UInt64 = 0
   /// What was corrected from this place on could not be mended: the state does not count until it was folded again.
   var refoldFrom: Offset?
-
-  init(initial: State) { state = initial }
 
   var report: ProjectionReport {
     var report = ProjectionReport()

@@ -47,7 +47,7 @@ extension ProjectionRunner {
       try folder.goOn(&fold, behind: error, to: end, saved, &discarded, progress)
     }
     try folder.mend(&fold, saved, &discarded, progress)
-    var report = fold.report
+    var report = fold.ledger.report
     report.discardedSnapshots = discarded
     return Projected(state: fold.state, position: end, report: report)
   }

@@ -64,7 +64,7 @@ public final class ProjectionRunner<P: Projection>: Sendable {
   // MARK: The value
 
   /// All events below it are in the state.
-  public var position: Offset { core.withLock { $0.fold.position } }
+  public var position: Offset { core.withLock { $0.fold.ledger.position } }
 
   /// What was met besides values.
   public var report: ProjectionReport { core.withLock { $0.report } }
@@ -74,7 +74,7 @@ public final class ProjectionRunner<P: Projection>: Sendable {
   /// ```swift
   /// for correction in runner.corrections { print(correction.place.offset, correction.history) }
   /// ```
-  public var corrections: [ProjectionReport.Correction] { core.withLock { $0.fold.corrections.list } }
+  public var corrections: [ProjectionReport.Correction] { core.withLock { $0.fold.ledger.corrections.list } }
 
   /// The state as of ``position``: of the last time that it was brought up to date.
   ///
@@ -103,7 +103,7 @@ public final class ProjectionRunner<P: Projection>: Sendable {
     let end = log.isWriter ? log.size : try log.refresh()
     return try core.withLock { (core) throws(LogError) in
       try fold(&core, to: end, progress)
-      return core.fold.position
+      return core.fold.ledger.position
     }
   }
 
@@ -118,7 +118,7 @@ public final class ProjectionRunner<P: Projection>: Sendable {
     let end = log.isWriter ? log.size : try log.refresh()
     return try core.withLock { (core) throws(LogError) in
       try fold(&core, to: end, nil)
-      return Projected(state: core.fold.state, position: core.fold.position, report: core.report)
+      return Projected(state: core.fold.state, position: core.fold.ledger.position, report: core.report)
     }
   }
 
@@ -135,10 +135,10 @@ public final class ProjectionRunner<P: Projection>: Sendable {
 
   private func advance(_ core: inout Core, to end: Offset, _ progress: Folder<P>.Progress?) throws(LogError) {
     let spacing = Spacing(end: end, finest: options.finestSpacing)
-    while let stop = spacing.next(after: core.fold.position) {
+    while let stop = spacing.next(after: core.fold.ledger.position) {
       try folder.advance(&core.fold, to: stop, progress)
       // While corrections wait to be carried out, a snapshot would cost a fold of everything.
-      if core.fold.refoldFrom == nil { trySaving(&core, spacing) }
+      if core.fold.ledger.refoldFrom == nil { trySaving(&core, spacing) }
     }
     try folder.advance(&core.fold, to: end, progress)
   }
@@ -161,7 +161,7 @@ public final class ProjectionRunner<P: Projection>: Sendable {
   public func save() throws -> Bool {
     try core.withLock { (core) throws(LogError) in
       try mend(&core, nil)
-      return try save(&core, Spacing(end: core.fold.position, finest: options.finestSpacing))
+      return try save(&core, Spacing(end: core.fold.ledger.position, finest: options.finestSpacing))
     }
   }
 
@@ -182,7 +182,7 @@ public final class ProjectionRunner<P: Projection>: Sendable {
 
 extension ProjectionRunner.Core {
   var report: ProjectionReport {
-    var report = fold.report
+    var report = fold.ledger.report
     report.discardedSnapshots = discarded
     report.savingTrouble = savingTrouble
     return report

@@ -52,8 +52,10 @@ struct SavedFolds<P: Projection>: Sendable {
     }
     switch policy {
     case .skip: break
-    case .park where fold.parked.count != fold.unreadableCount: throw UnreadableEvent("it skipped events that are to be parked now")
-    case .fail where fold.unreadableCount + fold.damagedOffsetCount > 0: throw UnreadableEvent("it skipped events that are to be read now")
+    case .park where fold.ledger.parked.count != fold.ledger.unreadableCount:
+      throw UnreadableEvent("it skipped events that are to be parked now")
+    case .fail where fold.ledger.unreadableCount + fold.ledger.damagedOffsetCount > 0:
+      throw UnreadableEvent("it skipped events that are to be read now")
     case .park, .fail: break
     }
     return fold
@@ -64,12 +66,12 @@ struct SavedFolds<P: Projection>: Sendable {
     var lastID = EventID.zero
     do {
       let durable = log.isWriter ? try log.recordDurable() : log.durable
-      guard fold.position <= durable else { return false }
-      if fold.position > log.first { lastID = try idIfReadable(fold.position - 1) }
+      guard fold.ledger.position <= durable else { return false }
+      if fold.ledger.position > log.first { lastID = try idIfReadable(fold.ledger.position - 1) }
     } catch let error as LogError { throw error } catch {
       throw LogError(.io, "a snapshot can't be saved", why: "\(error)", advice: "try again")
     }
-    try store.write(snapshot.encode(fold, lastID: lastID), fold.position)
+    try store.write(snapshot.encode(fold, lastID: lastID), fold.ledger.position)
     return true
   }
 

@@ -29,19 +29,19 @@ struct Snapshot<P: Projection> {
     bytes.add(projection.version)
     bytes.add(identity.logID)
     bytes.add(identity.epochID)
-    bytes.add(fold.position)
+    bytes.add(fold.ledger.position)
     bytes.add(lastID)
-    bytes.add(fold.latestTime.nanoseconds)
+    bytes.add(fold.ledger.latestTime.nanoseconds)
     bytes.add(UInt64(0))
     bytes.add(text: projection.name)
-    bytes.add(fold.unreadableCount)
-    bytes.add(fold.damagedOffsetCount)
-    bytes.add(UInt64(fold.parked.count))
-    for parked in fold.parked {
+    bytes.add(fold.ledger.unreadableCount)
+    bytes.add(fold.ledger.damagedOffsetCount)
+    bytes.add(UInt64(fold.ledger.parked.count))
+    for parked in fold.ledger.parked {
       bytes.add(parked.offset)
       bytes.add(text: parked.why)
     }
-    fold.corrections.encode(to: &bytes)
+    fold.ledger.corrections.encode(to: &bytes)
     bytes += projection.encode(fold.state)
     bytes.store(UInt64(bytes.count + 8), at: 80)
     bytes.add(xxh3(bytes.rawSpan))
@@ -66,14 +66,14 @@ struct Snapshot<P: Projection> {
     }
     guard span.u64(48) == position else { throw UnreadableEvent("it is of offset \(span.u64(48)), not of \(position)") }
     var fold = Fold(initial: projection.initial)
-    fold.position = position
-    fold.latestTime = Timestamp(nanoseconds: span.i64(72))
-    fold.unreadableCount = try reader.u64()
-    fold.damagedOffsetCount = try reader.u64()
+    fold.ledger.position = position
+    fold.ledger.latestTime = Timestamp(nanoseconds: span.i64(72))
+    fold.ledger.unreadableCount = try reader.u64()
+    fold.ledger.damagedOffsetCount = try reader.u64()
     for _ in 0..<(try reader.count(elementByteCount: 12)) {
-      fold.parked.append(ProjectionReport.Parked(offset: try reader.u64(), why: try reader.text()))
+      fold.ledger.parked.append(ProjectionReport.Parked(offset: try reader.u64(), why: try reader.text()))
     }
-    fold.corrections = try Corrections(&reader)
+    fold.ledger.corrections = try Corrections(&reader)
     do { fold.state = try projection.decode(reader.rest()) } catch { throw UnreadableEvent("its state can't be read: \(error)") }
     return (fold, span.id(56))
   }
