@@ -199,6 +199,37 @@ import TidemarkProjections
     #expect(foreign.position == 0 && foreign.report.discardedSnapshots.first?.why == "it is of another log")
   }
 
+  /// With its checksum made right again, as a program with a mistake would write it: any value may come of it, but no end of the process.
+  @Test func `a snapshot with other contents and a right checksum ends in no trap`() throws {
+    let fixture = try sample()
+    var options = options
+    let runner = try ProjectionRunner(Trail(), of: fixture.log, options: options)
+    try runner.catchUp()
+    try runner.save()
+    let file = try #require(files(fixture).last)
+    let whole = try #require(fixture.disk.image.contents(of: file))
+    for policy in [ProjectionOptions.UnreadablePolicy.park, .skip, .fail] {
+      options.onUnreadable = policy
+      var random = SeededRandom(seed: 11)
+      for _ in 0..<800 {
+        var bytes = whole
+        for _ in 0..<random.number(in: 1...3) {
+          bytes[random.number(in: 80...bytes.count - 9)] = random.isOneIn(2) ? 0xFF : UInt8(truncatingIfNeeded: random.next())
+        }
+        if random.isOneIn(3) { bytes.removeSubrange(random.number(in: 88...120)..<random.number(in: 120...200)) }
+        bytes.store(UInt64(bytes.count), at: 80)
+        bytes.store(xxh3(bytes.rawSpan.slice(0, bytes.count - 8)), at: bytes.count - 8)
+        let disk = SimulatedDisk(fixture.disk.image)
+        try disk.image.setContents(of: file, to: bytes)
+        let log = try Log.openForReading(at: "/log", options: fixture.options, environment: .simulated(disk, seed: 3))
+        let forged = try ProjectionRunner(Trail(), of: log, options: options)
+        _ = try? forged.catchUp()
+        _ = try? forged.state(asOf: 61)
+        _ = (forged.report, forged.corrections)
+      }
+    }
+  }
+
   @Test func `events below a saved offset are durable first`() throws {
     let fixture = try Fixture(durability: .written)
     for number in 0..<10 { try fixture.log.append(event("\(number)")) }

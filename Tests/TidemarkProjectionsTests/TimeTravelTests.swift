@@ -118,6 +118,28 @@ import TidemarkProjections
     for distance in [UInt64(64), 128, 256, 512] { #expect(positions.contains(end - distance), "distance \(distance)") }
   }
 
+  @Test func `corrections of what is near leave these places, too, where everything is folded again`() throws {
+    let fixture = try Fixture()
+    var options = options
+    options.finestSpacing = 16
+    let count = 2000
+    for start in stride(from: 0, to: count, by: 100) {
+      try fixture.log.append(
+        (start..<start + 100).map { event("\($0)", $0, superseding: $0 % 10 == 9 ? $0 - $0 % 7 - 1 : nil) })
+    }
+    let runner = try ProjectionRunner(Trail(), of: fixture.log, options: options)
+    try runner.catchUp()
+    #expect(try runner.state() == Reference.trail(fixture.log, below: fixture.log.size))
+    let positions = Set(fixture.disk.image.files(under: "/log/projections/trail").compactMap { Offset($0.suffix(29).prefix(20)) })
+    #expect((1...fixture.log.size / 32).allSatisfy { positions.contains($0 * 32) })
+    for size in stride(from: UInt64(0), through: fixture.log.size, by: 173) {
+      #expect(try runner.state(asOf: size).state == Reference.trail(fixture.log, below: size), "size \(size)")
+    }
+    // One that reaches far back is carried out once, at the end.
+    try fixture.log.append([event("far", count, superseding: 0)] + (1...500).map { event("\($0)", count + $0) })
+    #expect(try runner.current().state == Reference.trail(fixture.log, below: fixture.log.size))
+  }
+
   @Test func `damaged snapshots are passed over on the way back`() throws {
     let fixture = try Fixture()
     for number in 0..<60 { try fixture.log.append(event("\(number)")) }

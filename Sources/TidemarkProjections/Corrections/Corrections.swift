@@ -171,3 +171,8 @@ struct Corrections: Sendable, Equatable {
     if let best { families[family]?.standing = best.id }
   }
 }
+
+extension [ClosedRange<Offset>] {
+  /// Whether a family has events on both sides of an offset: then what was folded up to there does not stay as it was.
+  func reach(across offset: Offset) -> Bool { contains { $0.lowerBound < offset && offset <= $0.upperBound } }
+}

@@ -4,7 +4,7 @@ internal import TidemarkLog
 ///
 /// The log is folded when the next state is asked for, so a slow reader gets fewer states, and the last one always; nobody waits for it.
 /// The sequence ends when the log is closed or the task is cancelled, after the state of all that was appended before. Any number of
-/// tasks may observe one runner.
+/// tasks may observe one runner. A state that is still held is copied when an event changes the next, which takes as long as it is large.
 ///
 /// ```swift
 /// for try await inside in runner.states() {

@@ -94,7 +94,7 @@ public struct Presence: Projection {
     var reader = StateReader(bytes)
     guard try reader.u8() == 1 else { throw UnreadableEvent("its coding is of another version") }
     var state = State()
-    state.unmatchedSignOutCount = try reader.u64()
+    state.unmatchedSignOutCount = try reader.tally()
     for _ in 0..<(try reader.count(elementByteCount: 24)) {
       let site = try reader.text()
       let person = try reader.text()

@@ -30,6 +30,13 @@ struct StateReader {
     let at = try take(8)
     return bytes.rawSpan.u64(at)
   }
+  /// A number of events: no log has more than 2^44, so that counting on from there can't overflow.
+  mutating func tally() throws(UnreadableEvent) -> UInt64 {
+    let number = try u64()
+    guard number <= 1 << 44 else { throw UnreadableEvent("more events than a log can hold") }
+    return number
+  }
+
   mutating func id() throws(UnreadableEvent) -> EventID {
     let at = try take(16)
     return bytes.rawSpan.id(at)

@@ -161,7 +161,7 @@ struct Folder<P: Projection> {
     guard let from = fold.ledger.refoldFrom else { return }
     let spans = fold.ledger.corrections.spans
     let base = try saved.resume(&discarded) { position in
-      position <= from && !spans.contains { $0.lowerBound < position && position <= $0.upperBound }
+      position <= from && !spans.reach(across: position)
     } where: {
       serves($0)
     }

@@ -92,7 +92,8 @@ public struct ProjectionOptions: Sendable {
     case fail
   }
 
-  /// Where snapshots are kept; nil: in `projections` in the log's directory. Who may only read the log names another place.
+  /// Where snapshots are kept; nil: in `projections` in the log's directory. Who may only read the log names another place. Of two runners
+  /// of one name that save there at the same moment, one may fail; neither spoils the other's values.
   public var directory: String?
   /// Default ``UnreadablePolicy/fail``.
   public var onUnreadable: UnreadablePolicy = .fail

@@ -137,7 +137,10 @@ public final class ProjectionRunner<P: Projection>: Sendable {
     let spacing = Spacing(end: end, finest: options.finestSpacing)
     while let stop = spacing.next(after: core.fold.ledger.position) {
       try folder.advance(&core.fold, to: stop, progress)
-      // While corrections wait to be carried out, a snapshot would cost a fold of everything.
+      // A correction that reaches far back waits for the end, and snapshots with it: it would cost a fold of everything each time.
+      if core.fold.ledger.refoldFrom != nil, try saved.isMendingCheap(core.fold.ledger, within: 4 * spacing.even) {
+        try mend(&core, progress)
+      }
       if core.fold.ledger.refoldFrom == nil { trySaving(&core, spacing) }
     }
     try folder.advance(&core.fold, to: end, progress)

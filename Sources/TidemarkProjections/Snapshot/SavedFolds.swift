@@ -61,6 +61,14 @@ struct SavedFolds<P: Projection>: Sendable {
     return fold
   }
 
+  /// Whether what corrections changed can be folded again from a snapshot no further back than a number of events.
+  func isMendingCheap(_ ledger: Ledger, within count: Offset) throws(LogError) -> Bool {
+    guard let from = ledger.refoldFrom else { return true }
+    let spans = ledger.corrections.spans
+    let base = try store.positions().last { $0 <= from && !spans.reach(across: $0) } ?? 0
+    return ledger.position - min(base, ledger.position) <= count
+  }
+
   /// Saves a fold after the log's events below it are durable. False if they are not, in a log opened for reading.
   func save(_ fold: Fold<P.State>) throws(LogError) -> Bool {
     var lastID = EventID.zero

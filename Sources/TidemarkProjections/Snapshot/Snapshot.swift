@@ -68,8 +68,8 @@ struct Snapshot<P: Projection> {
     var fold = Fold(initial: projection.initial)
     fold.ledger.position = position
     fold.ledger.latestTime = Timestamp(nanoseconds: span.i64(72))
-    fold.ledger.unreadableCount = try reader.u64()
-    fold.ledger.damagedOffsetCount = try reader.u64()
+    fold.ledger.unreadableCount = try reader.tally()
+    fold.ledger.damagedOffsetCount = try reader.tally()
     for _ in 0..<(try reader.count(elementByteCount: 12)) {
       fold.ledger.parked.append(ProjectionReport.Parked(offset: try reader.u64(), why: try reader.text()))
     }

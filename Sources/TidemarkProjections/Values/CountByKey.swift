@@ -35,6 +35,6 @@ public struct CountByKey: Projection {
 
   public func encode(_ state: [String: UInt64]) -> [UInt8] { TidemarkProjections.encode(state) { $1.add($0) } }
   public func decode(_ bytes: [UInt8]) throws -> [String: UInt64] {
-    try TidemarkProjections.decode(bytes) { (reader) throws(UnreadableEvent) in try reader.u64() }
+    try TidemarkProjections.decode(bytes) { (reader) throws(UnreadableEvent) in try reader.tally() }
   }
 }

@@ -81,7 +81,7 @@ public struct ExtremesByKey: Projection {
   public func decode(_ bytes: [UInt8]) throws -> [String: Extremes] {
     try TidemarkProjections.decode(bytes) { (reader) throws(UnreadableEvent) in
       let extremes = Extremes(
-        minimum: try reader.decimal(), minimumCount: try reader.u64(), maximum: try reader.decimal(), maximumCount: try reader.u64())
+        minimum: try reader.decimal(), minimumCount: try reader.tally(), maximum: try reader.decimal(), maximumCount: try reader.tally())
       guard extremes.minimumCount > 0 && extremes.maximumCount > 0 else { throw UnreadableEvent("a value that no event has") }
       return extremes
     }

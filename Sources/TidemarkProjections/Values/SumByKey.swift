@@ -64,7 +64,8 @@ public struct SumByKey: Projection {
   }
 
   public func decode(_ bytes: [UInt8]) throws -> [String: Total] {
-    try TidemarkProjections.decode(bytes) { (reader) throws(UnreadableEvent) in Total(sum: try reader.decimal(), count: try reader.u64()) }
+    try TidemarkProjections.decode(bytes) { (reader) throws(UnreadableEvent) in Total(sum: try reader.decimal(), count: try reader.tally())
+    }
   }
 }
 
