@@ -216,6 +216,8 @@ import TidemarkProjections
         for _ in 0..<random.number(in: 1...3) {
           bytes[random.number(in: 80...bytes.count - 9)] = random.isOneIn(2) ? 0xFF : UInt8(truncatingIfNeeded: random.next())
         }
+        // Behind the name: the number of unreadable events.
+        if random.isOneIn(20) { bytes.store(UInt64.max, at: 97) }
         if random.isOneIn(3) { bytes.removeSubrange(random.number(in: 88...120)..<random.number(in: 120...200)) }
         bytes.store(UInt64(bytes.count), at: 80)
         bytes.store(xxh3(bytes.rawSpan.slice(0, bytes.count - 8)), at: bytes.count - 8)

@@ -105,6 +105,28 @@ import TidemarkProjections
     }
   }
 
+  @Test func `doubling distances stay while a log grows little by little`() throws {
+    let fixture = try Fixture()
+    var options = options
+    options.finestSpacing = 16
+    for _ in 0..<10 { try fixture.log.append((0..<2000).map { _ in event("1") }) }
+    let runner = try ProjectionRunner(Total(), of: fixture.log, options: options)
+    try runner.catchUp()
+    for round in 0..<120 {
+      try fixture.log.append((0..<16).map { _ in event("1") })
+      try runner.catchUp()
+      try runner.save()
+      guard round > 40 else { continue }
+      let end = fixture.log.size
+      let distances = fixture.disk.image.files(under: "/log/projections/total").compactMap { Offset($0.suffix(29).prefix(20)) }.map {
+        end - $0
+      }
+      for distance in [UInt64(16), 32, 64, 128, 256] {
+        #expect(distances.contains { $0 / distance == 1 }, "round \(round), distance \(distance)")
+      }
+    }
+  }
+
   @Test func `one long fold leaves the same places to go on from`() throws {
     let fixture = try Fixture()
     var options = options

@@ -115,6 +115,11 @@ import TidemarkProjections
     var random = SeededRandom(seed: 4)
     let whole = sum.encode(["a": SumByKey.Total(sum: try ExactDecimal("1.5"), count: 2), "bc": SumByKey.Total(sum: .zero, count: 1)])
     for length in 0..<whole.count { #expect(throws: UnreadableEvent.self) { try sum.decode(Array(whole[..<length])) } }
+    // A count from which one more would overflow.
+    let count = CountByKey("count") { _ in "a" }
+    var full = count.encode(["a": 1])
+    full.store(UInt64.max, at: full.count - 8)
+    #expect(throws: UnreadableEvent.self) { try count.decode(full) }
     for _ in 0..<5_000 {
       var bytes = whole
       bytes[random.number(below: bytes.count)] = UInt8(truncatingIfNeeded: random.next())
