@@ -152,6 +152,50 @@ import TidemarkProjections
     #expect(try skipping.state().count == 20 && skipping.report.damagedOffsetCount == 10)
   }
 
+  @Test func `damage that hides a correction, or what is corrected, follows the policy`() throws {
+    let fixture = try Fixture()
+    let amended = event("A", 30, superseding: 0)
+    for segment in 0..<3 {
+      for number in 0..<10 {
+        try fixture.log.append(segment == 1 && number == 0 ? amended : event("\(segment)-\(number)", segment * 10 + number))
+      }
+      try fixture.log.seal()
+    }
+    var options = ProjectionOptions()
+    options.onUnreadable = .park
+    let before = try ProjectionRunner(Trail(), of: fixture.log, options: options)
+    #expect(try before.current().state.first == "1:A")
+    try before.save()
+    let damaged = fixture.disk.image.files(under: "/log/segments").sorted().filter { $0.hasSuffix(".sealed") }[1]
+    try fixture.log.close()
+    try fixture.disk.image.flipBit(4200 * 8, of: damaged)
+    try fixture.reopen()
+    // One of what lies in front, so that everything is folded again; one of what is hidden.
+    try fixture.log.append([event("B", 31, superseding: 1), event("C", 32, superseding: 12)])
+    let after = try ProjectionRunner(Trail(), of: fixture.log, options: options)
+    let state = try after.current().state
+    #expect(after.report.parked.map(\.offset) == [11] && after.report.damagedOffsetCount == 10)
+    #expect(state.first == "2:B" && state.count == 20 && state.last == "33:C")
+    options.onUnreadable = .fail
+    #expect(error { _ = try ProjectionRunner(Trail(), of: fixture.log, options: options).catchUp() }?.code == .corrupt)
+  }
+
+  @Test func `an event that became unreadable by a correction is healed by a later one, however long the way`() throws {
+    let fixture = try Fixture()
+    var options = ProjectionOptions()
+    options.finestSpacing = 4
+    for number in 0..<20 { try fixture.log.append(event("\(number)", number)) }
+    try fixture.log.append(event("?", 20, superseding: 18))
+    for number in 21..<60 { try fixture.log.append(event("\(number)", number)) }
+    let trail = try ProjectionRunner(Trail(), of: fixture.log, options: options)
+    #expect(error { try trail.catchUp() }?.offsets == 21..<22)
+    #expect(error { _ = try trail.state() }?.code == .unreadableEvent)
+    try fixture.log.append(event("fine", 60, superseding: 20))
+    #expect(try trail.current().state == Reference.trail(fixture.log, below: fixture.log.size))
+    let fresh = try ProjectionRunner(Trail(name: "fresh"), of: fixture.log, options: options)
+    #expect(try fresh.current().state == trail.state())
+  }
+
   @Test func `a long fold tells how far it is, stops when asked to, and goes on later`() async throws {
     let fixture = try Fixture()
     for _ in 0..<6 { try await fixture.log.append((0..<1000).map { _ in event("1") }) }

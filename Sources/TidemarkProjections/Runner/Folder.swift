@@ -83,7 +83,9 @@ struct Folder<P: Projection> {
   }
 
   private func find(_ id: EventID, before offset: Offset) throws -> Corrections.Named {
-    if let event = try log.event(id: id) {
+    var found: Event?
+    do { found = try log.event(id: id) } catch { try passOver(error) }
+    if let event = found {
       let counts = !event.isControl && event.offset < offset && latest.map { event.time <= $0 } ?? true
       return counts ? .at(Place(offset: event.offset, time: event.time)) : .missing
     }
@@ -99,8 +101,17 @@ struct Folder<P: Projection> {
   /// What counts at a place may be the event at hand.
   private func apply(_ counted: Corrections.Counted, _ event: EventView, _ ledger: inout Ledger, _ state: inout P.State) throws {
     if counted.offset == event.offset { return try apply(event, counted.place, &ledger, &state) }
-    let other = try log.event(at: counted.offset)
-    try apply(other.view, counted.place, &ledger, &state)
+    var other: Event?
+    do { other = try log.event(at: counted.offset) } catch {
+      try passOver(error)
+      try refuse(counted.offset, error, &ledger)
+    }
+    if let other { try apply(other.view, counted.place, &ledger, &state) }
+  }
+
+  /// Throws an error again, unless it is damage that the policy passes over.
+  private func passOver(_ error: any Error) throws {
+    if policy == .fail || (error as? LogError)?.code != .corrupt { throw error }
   }
 
   private func refuse(_ offset: Offset, _ error: any Error, _ ledger: inout Ledger) throws(LogError) {

@@ -139,7 +139,10 @@ public final class ProjectionRunner<P: Projection>: Sendable {
       try folder.advance(&core.fold, to: stop, progress)
       // A correction that reaches far back waits for the end, and snapshots with it: it would cost a fold of everything each time.
       if core.fold.ledger.refoldFrom != nil, try saved.isMendingCheap(core.fold.ledger, within: 4 * spacing.even) {
-        try mend(&core, progress)
+        do throws(LogError) { try mend(&core, progress) } catch {
+          // A later event may correct that one.
+          if error.code != .unreadableEvent { throw error }
+        }
       }
       if core.fold.ledger.refoldFrom == nil { trySaving(&core, spacing) }
     }
