@@ -33,11 +33,12 @@ let package = Package(
     .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
     .target(name: "CPlatform"),
     .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: strict + seededBugs),
-    .target(name: "TidemarkProjections", dependencies: ["TidemarkLog"], swiftSettings: strict),
+    .target(name: "TidemarkProjections", dependencies: ["TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .target(name: "TidemarkText", swiftSettings: strict),
     .target(name: "CCrash"),
     .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
-    .executableTarget(name: "TidemarkTool", dependencies: ["TidemarkCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
+    .executableTarget(
+      name: "TidemarkTool", dependencies: ["TidemarkCrash", "TidemarkLog", "TidemarkProjections", "TidemarkText"], swiftSettings: strict),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], path: "Tests/TestSupport", swiftSettings: strict),
     .executableTarget(
       name: "Simulation", dependencies: ["TestSupport", "TidemarkLog"], path: "Tests/Simulation", swiftSettings: strict + seededBugs),

@@ -47,14 +47,7 @@ public final class ProjectionRunner<P: Projection>: Sendable {
   }
 
   private static func check(_ name: String) throws(LogError) {
-    let isGood = name.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-      case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
-      default: false
-      }
-    }
-    if !isGood || name.isEmpty || name.utf8.count > 64 || name.hasPrefix(".") {
+    if !isName(name) {
       throw LogError(
         .invalidArgument, "a projection can't be named \"\(name)\"", why: "the name is that of a directory",
         advice: "take 1 to 64 of a to z, 0 to 9, \"-\", \"_\" and \".\", and no \".\" first")
@@ -203,4 +196,16 @@ extension Corrections {
         hasOriginal: family.hasOriginal, isSetAside: family.isSetAside)
     }
   }
+}
+
+/// Whether a projection may have that name.
+func isName(_ name: String) -> Bool {
+  let isGood = name.utf8.allSatisfy { byte in
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+    case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
+    default: false
+    }
+  }
+  return isGood && !name.isEmpty && name.utf8.count <= 64 && !name.hasPrefix(".")
 }
