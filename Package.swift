@@ -24,6 +24,7 @@ let package = Package(
   name: "tidemark",
   products: [
     .library(name: "TidemarkLog", targets: ["TidemarkLog"]),
+    .library(name: "TidemarkProjections", targets: ["TidemarkProjections"]),
     .executable(name: "tidemark", targets: ["TidemarkTool"]),
     .executable(name: "tidemark-simulate", targets: ["Simulation"]),
   ],
@@ -32,14 +33,18 @@ let package = Package(
     .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
     .target(name: "CPlatform"),
     .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: strict + seededBugs),
+    .target(name: "TidemarkProjections", dependencies: ["TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .target(name: "TidemarkText", swiftSettings: strict),
     .target(name: "CCrash"),
     .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
-    .executableTarget(name: "TidemarkTool", dependencies: ["TidemarkCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
+    .executableTarget(
+      name: "TidemarkTool", dependencies: ["TidemarkCrash", "TidemarkLog", "TidemarkProjections", "TidemarkText"], swiftSettings: strict),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], path: "Tests/TestSupport", swiftSettings: strict),
     .executableTarget(
       name: "Simulation", dependencies: ["TestSupport", "TidemarkLog"], path: "Tests/Simulation", swiftSettings: strict + seededBugs),
     .testTarget(name: "TidemarkLogTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
+    .testTarget(
+      name: "TidemarkProjectionsTests", dependencies: ["TestSupport", "TidemarkLog", "TidemarkProjections"], swiftSettings: tests),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(name: "TidemarkCrashTests", dependencies: ["TidemarkCrash"], swiftSettings: tests),
     .testTarget(name: "TidemarkToolTests", dependencies: ["TidemarkCrash", "TidemarkTool"], swiftSettings: tests),

@@ -1,6 +1,6 @@
 """Fails if a public symbol has no documentation comment, or a public type is in no topic. See tools/docs.
 
-    python3 tools/documented.py TidemarkLog.symbols.json documentation-coverage.json
+    python3 tools/documented.py MODULE.symbols.json documentation-coverage.json
 """
 
 import json
@@ -33,13 +33,13 @@ def main(graph_path, coverage_path):
     curated = {entry["title"] for entry in coverage if entry["isCurated"]}
     findings = [f"{place(symbol)}: {'.'.join(symbol['pathComponents'])} has no documentation comment" for symbol in undocumented(graph)]
     findings += [
-        f"{place(symbol)}: {symbol['names']['title']} is in no topic of TidemarkLog.md"
+        f"{place(symbol)}: {symbol['names']['title']} is in no topic of {graph['module']['name']}.md"
         for symbol in graph["symbols"]
         if symbol["kind"]["identifier"] in TYPES and len(symbol["pathComponents"]) == 1 and symbol["names"]["title"] not in curated
     ]
     for line in sorted(findings):
         print(line)
-    print(f"documentation: {len(graph['symbols'])} public symbols, {len(findings)} findings")
+    print(f"documentation: {graph['module']['name']}: {len(graph['symbols'])} public symbols, {len(findings)} findings")
     return 1 if findings else 0
 
 

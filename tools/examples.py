@@ -20,7 +20,7 @@ def blocks(text):
 
 
 def main(paths):
-    print("import TidemarkLog")
+    print("import TidemarkLog\nimport TidemarkProjections")
     count = 0
     for path in paths:
         for line, code in blocks(pathlib.Path(path).read_text(encoding="utf-8")):
@@ -30,7 +30,7 @@ def main(paths):
             whole = "import TidemarkLog\n" in code
             print(f"func example{count}({'' if whole else GIVEN}) {'async ' if 'await' in code else ''}throws {{")
             print(f'#sourceLocation(file: "{path}", line: {line})')
-            print(code.replace("import TidemarkLog\n", "\n"), end="")
+            print(re.sub(r"^import Tidemark\w+$", "", code, flags=re.MULTILINE), end="")
             print("#sourceLocation()")
             print("}")
     if count == 0:

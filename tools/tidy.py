@@ -12,7 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SKIPPED_FOLDERS = {".build", "Corpus", ".git", ".swiftpm", "scratch", "__pycache__", "results"}
-LIBRARIES = ("Sources/TidemarkLog/", "Sources/TidemarkText/", "Sources/TidemarkCrash/")
+LIBRARIES = ("Sources/TidemarkLog/", "Sources/TidemarkProjections/", "Sources/TidemarkText/", "Sources/TidemarkCrash/")
 
 MAXIMUM_LINE = 140
 MAXIMUM_FILE = 500

@@ -13,6 +13,7 @@ enum Tidemark {
     Command(AppendCommand.description, AppendCommand.run),
     Command(CatCommand.description, CatCommand.run),
     Command(InfoCommand.description, InfoCommand.run),
+    Command(ProjectCommand.description, ProjectCommand.run),
     Command(VerifyCommand.description, VerifyCommand.run),
     Command(DumpCommand.description, DumpCommand.run),
     Command(RecoverCommand.description, RecoverCommand.run),

@@ -77,6 +77,8 @@ public final class Log: Sendable {
   public var path: String { core.directory.path }
   /// Id, epochs and parameters.
   public var identity: LogIdentity { core.lock.withLock { core.identity } }
+  package var environment: Environment { core.environment }
+  package var isWriter: Bool { core.isWriter }
   /// What opening found and did.
   public var recoveryReport: RecoveryReport { core.lock.withLock { core.report } }
   /// The offset of the next event. In a log opened for reading, as far as was looked: see ``refresh()``.

@@ -85,3 +85,19 @@ public struct Tail: AsyncSequence, Sendable {
     }
   }
 }
+
+extension Log {
+  /// Whether it was closed, so that no more events come.
+  package var isOver: Bool { core.lock.withLock { core.isClosed && core.suspended == nil } }
+
+  /// Waits until an event at `offset` can be read, the log is closed, or the task is cancelled. Throws what keeps a reader
+  /// from seeing more.
+  package func waitForEvents(from offset: Offset) async throws {
+    if let trouble = core.takeWatcherTrouble() { throw trouble }
+    await withTaskCancellationHandler {
+      await core.waitForEvents(from: offset)
+    } onCancel: {
+      core.wakeWaiting()
+    }
+  }
+}

@@ -84,6 +84,20 @@ enum System {
     }
   }
 
+  /// Reads a whole file, or so much of it.
+  static func readFile(_ path: String, upTo limit: Int) throws -> [UInt8] {
+    let descriptor = try openForReading(path)
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: limit)
+    var count = 0
+    while count < limit {
+      let got = try readInput(descriptor, into: &bytes, at: count, path: path)
+      if got == 0 { break }
+      count += got
+    }
+    return Array(bytes.prefix(count))
+  }
+
   /// Writes a whole file.
   static func writeFile(_ path: String, _ bytes: [UInt8]) throws {
     let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)

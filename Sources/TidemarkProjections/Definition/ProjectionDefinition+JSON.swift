@@ -1,0 +1,158 @@
+internal import TidemarkLog
+internal import TidemarkText
+
+extension ProjectionDefinition {
+  /// Reads a definition.
+  ///
+  /// - Parameters:
+  ///   - json: the file's contents, at most 64 KiB.
+  ///   - file: its path, for errors.
+  ///
+  /// Throws `LogError.Code.invalidArgument` with the position of what is wrong: text that is no JSON, a member that is unknown, missing,
+  /// twice there or of the wrong kind, members that do not go together.
+  public init(json: [UInt8], file: String? = nil) throws {
+    func refuse(_ why: String, at position: Int = 0) -> LogError {
+      LogError(
+        .invalidArgument, "the definition of a projection can't be used", file: file, position: UInt64(position), why: why,
+        advice: "correct it; Specs/projection.schema.json says what it may hold")
+    }
+    if json.count > 64 << 10 { throw refuse("it has \(json.count) bytes, and 65536 are the most") }
+    do { self = try Self.parse(json) } catch { throw refuse(error.why, at: error.position) }
+  }
+
+  private static func parse(_ json: [UInt8]) throws(TextError) -> ProjectionDefinition {
+    var scanner = JSONScanner()
+    let object = try scanner.scan(json.span)
+    guard json[object.lowerBound] == UInt8(ascii: "{") else { throw TextError(at: object.lowerBound, "it is no JSON object") }
+    var members: [String: Range<Int>] = [:]
+    try JSONScanner.forEachMember(of: object, in: json.span) { (name, value) throws(TextError) in
+      let text = try JSONString.decode(json.span, name)
+      guard names.contains(text) else { throw TextError(at: name.lowerBound, "there is no member \"\(text)\"") }
+      if members.updateValue(value, forKey: text) != nil { throw TextError(at: name.lowerBound, "the member \"\(text)\" is there twice") }
+    }
+    let reader = MemberReader(json: json, members: members)
+    var definition = ProjectionDefinition(
+      name: try reader.string("name"), key: try reader.fields("key"), fold: try reader.fold(), time: nil)
+    definition.types = try reader.has("types") ? reader.strings("types") : []
+    definition.value = try reader.field("value")
+    definition.time = try reader.field("time")
+    definition.skipsAbsent = try reader.has("absent") ? reader.choice("absent", ["skip", "unreadable"]) == "skip" : false
+    if reader.has("digits") { definition.digits = try reader.number("digits", upTo: 100) }
+    try definition.check(reader)
+    return definition
+  }
+
+  private static let names: Set<String> = ["name", "types", "key", "value", "fold", "time", "absent", "digits"]
+
+  /// Members that do not go together.
+  private func check(_ reader: MemberReader) throws(TextError) {
+    if !isName(name) {
+      throw reader.wrong("name", "is no name: 1 to 64 of a to z, 0 to 9, \"-\", \"_\" and \".\", and no \".\" first")
+    }
+    switch fold {
+    case .count:
+      if value != nil { throw reader.wrong("value", "goes with another fold: a count has none") }
+    case .sum, .average, .minimum, .maximum:
+      if value == nil { throw TextError(at: 0, "the member \"value\" is missing, and a \(fold.rawValue) needs one") }
+    case .latest: break
+    }
+    if time != nil && fold != .latest { throw reader.wrong("time", "goes with the fold \"latest\" only") }
+    if reader.has("digits") && fold != .average { throw reader.wrong("digits", "goes with the fold \"average\" only") }
+    let pointers = (key + [value, time].compactMap { $0 }).count
+    if pointers > 64 { throw reader.wrong("key", "has too many parts: 62 are the most") }
+  }
+}
+
+/// The members of a definition, each read as what it must be.
+private struct MemberReader {
+  let json: [UInt8]
+  let members: [String: Range<Int>]
+
+  func has(_ name: String) -> Bool { members[name] != nil }
+
+  func wrong(_ name: String, _ what: String) -> TextError {
+    TextError(at: members[name]?.lowerBound ?? 0, "the member \"\(name)\" \(what)")
+  }
+
+  private func range(_ name: String) throws(TextError) -> Range<Int> {
+    guard let range = members[name] else { throw TextError(at: 0, "the member \"\(name)\" is missing") }
+    return range
+  }
+
+  private func string(_ range: Range<Int>, _ name: String) throws(TextError) -> String {
+    guard json[range.lowerBound] == UInt8(ascii: "\"") else { throw TextError(at: range.lowerBound, "\"\(name)\" takes a string here") }
+    return try JSONString.decode(json.span, range)
+  }
+
+  func string(_ name: String) throws(TextError) -> String { try string(try range(name), name) }
+
+  func choice(_ name: String, _ choices: [String]) throws(TextError) -> String {
+    let text = try string(name)
+    guard choices.contains(text) else { throw wrong(name, "is one of \(choices.map { "\"\($0)\"" }.joined(separator: ", "))") }
+    return text
+  }
+
+  func fold() throws(TextError) -> ProjectionDefinition.Fold {
+    let text = try choice("fold", ProjectionDefinition.Fold.allCases.map(\.rawValue))
+    guard let fold = ProjectionDefinition.Fold(rawValue: text) else { throw wrong("fold", "is unknown") }
+    return fold
+  }
+
+  func number(_ name: String, upTo most: Int) throws(TextError) -> Int {
+    let range = try range(name)
+    guard let number = Int(String(decoding: json[range], as: UTF8.self)), (0...most).contains(number) else {
+      throw wrong(name, "is a whole number from 0 to \(most)")
+    }
+    return number
+  }
+
+  private func elements(_ name: String) throws(TextError) -> [Range<Int>] {
+    let range = try range(name)
+    guard json[range.lowerBound] == UInt8(ascii: "[") else { throw wrong(name, "is an array of strings") }
+    var elements: [Range<Int>] = []
+    var at = range.lowerBound + 1
+    // The array was scanned: strings are found by their quotes, and nothing else may stand in it.
+    while at < range.upperBound - 1 {
+      let byte = json[at]
+      if byte == UInt8(ascii: "\"") {
+        let start = at
+        at += 1
+        while json[at] != UInt8(ascii: "\"") { at += json[at] == UInt8(ascii: "\\") ? 2 : 1 }
+        at += 1
+        elements.append(start..<at)
+      } else if byte == UInt8(ascii: ",") || byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D {
+        at += 1
+      } else {
+        throw TextError(at: at, "\"\(name)\" takes only strings")
+      }
+    }
+    return elements
+  }
+
+  func strings(_ name: String) throws(TextError) -> [String] {
+    var strings: [String] = []
+    for range in try elements(name) { strings.append(try string(range, name)) }
+    return strings
+  }
+
+  func fields(_ name: String) throws(TextError) -> [EventField] {
+    var fields: [EventField] = []
+    for range in try elements(name) { fields.append(try field(range, name)) }
+    if fields.isEmpty { throw wrong(name, "has no part") }
+    return fields
+  }
+
+  /// Nil if there is no such member.
+  func field(_ name: String) throws(TextError) -> EventField? {
+    guard let range = members[name] else { return nil }
+    return try field(range, name)
+  }
+
+  private func field(_ range: Range<Int>, _ name: String) throws(TextError) -> EventField {
+    let text = try string(range, name)
+    guard let field = EventField(text) else {
+      throw TextError(at: range.lowerBound, "\"\(text)\" is neither @type, @subject, @actor nor a JSON Pointer, which begins with \"/\"")
+    }
+    return field
+  }
+}

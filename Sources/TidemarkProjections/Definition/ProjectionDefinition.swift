@@ -1,0 +1,88 @@
+internal import TidemarkText
+
+/// A projection that a small JSON file describes: which events it reads, where key and value stand in their data, and how they are folded.
+///
+/// `Specs/projection.schema.json` is the form of the file, `Specs/projections.md` what it means. A changed definition is another version:
+/// its snapshots are made anew.
+///
+/// ```swift
+/// let text = #"{"name": "delay-by-carrier", "types": ["scan"], "key": ["/carrier"], "value": "/delay", "fold": "sum"}"#
+/// let definition = try ProjectionDefinition(json: Array(text.utf8))
+/// let runner = try ProjectionRunner(definition.projection, of: log)
+/// for row in definition.projection.rows(of: try runner.current().state) { print(row.key, row.value) }
+/// ```
+public struct ProjectionDefinition: Sendable, Equatable {
+  /// How the values of a key become one.
+  public enum Fold: String, Sendable, CaseIterable {
+    /// The number of events.
+    case count
+    /// The exact sum.
+    case sum
+    /// The sum over the number of values, rounded half to even to ``ProjectionDefinition/digits``.
+    case average
+    /// The smallest value.
+    case minimum
+    /// The largest value.
+    case maximum
+    /// The last value, by offset, or by ``ProjectionDefinition/time`` if that is given.
+    case latest
+  }
+
+  /// Names the snapshots' directory.
+  public var name: String
+  /// The events that it reads: those of these types, or of all if it is empty.
+  public var types: [String] = []
+  /// Where the parts of the key stand.
+  public var key: [EventField]
+  /// Where the value stands. Nil for ``Fold/count``, and for ``Fold/latest`` if the value is the whole data.
+  public var value: EventField?
+  /// How values become one.
+  public var fold: Fold
+  /// Where the time stands that ``Fold/latest`` goes by.
+  public var time: EventField?
+  /// Whether an event without a value is left alone; otherwise it can't be read.
+  public var skipsAbsent = false
+  /// Digits after the point of an average, 0 to 100.
+  public var digits = 6
+
+  /// What this definition describes, to be run.
+  public var projection: DefinedProjection { DefinedProjection(self) }
+}
+
+/// Where something stands in an event: an attribute, or a value in its JSON data.
+///
+/// ```swift
+/// let carrier = EventField("/carrier")
+/// ```
+public enum EventField: Sendable, Hashable {
+  /// The event's type, written `@type`.
+  case type
+  /// Its subject, written `@subject`.
+  case subject
+  /// Its actor, written `@actor`.
+  case actor
+  /// The value that a JSON Pointer (RFC 6901) names in the data; the empty pointer names all of it.
+  case data(pointer: String)
+
+  /// Reads it as a definition has it; nil if it is neither an attribute nor a pointer.
+  public init?(_ text: String) {
+    switch text {
+    case "@type": self = .type
+    case "@subject": self = .subject
+    case "@actor": self = .actor
+    default:
+      guard (try? JSONPointer(text)) != nil else { return nil }
+      self = .data(pointer: text)
+    }
+  }
+
+  /// As a definition has it.
+  public var text: String {
+    switch self {
+    case .type: "@type"
+    case .subject: "@subject"
+    case .actor: "@actor"
+    case .data(let pointer): pointer
+    }
+  }
+}

@@ -1,0 +1,80 @@
+internal import TidemarkLog
+
+/// A saved fold: state and offset in one file.
+///
+/// ```
+///   0          8         10     12        16       32         48         56        72            80       88
+///   +----------+---------+------+---------+--------+----------+----------+---------+-------------+--------+--- - - - - ---+-------+
+///   | TMSNAPSH | version | zero | proj.   | log id | epoch id | position | last id | latest time | length | name, ...     | hash  |
+///   |          | of this |      | version |        |          |          |         |             |        | state         |       |
+///   +----------+---------+------+---------+--------+----------+----------+---------+-------------+--------+--- - - - - ---+-------+
+/// ```
+///
+/// `Specs/projections.md` has the rest.
+struct Snapshot<P: Projection> {
+  /// "TMSNAPSH"
+  private static var magic: UInt64 { 0x4853_5041_4E53_4D54 }
+  private static var version: UInt16 { 1 }
+  private static var fixedLength: Int { 88 }
+
+  let projection: P
+  let identity: LogIdentity
+
+  /// - Parameter lastID: of the event below the fold's position, if known: tells whether a log that is as long still holds the same.
+  func encode(_ fold: Fold<P.State>, lastID: EventID) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.add(Self.magic)
+    bytes.add(Self.version)
+    bytes.add(UInt16(0))
+    bytes.add(projection.version)
+    bytes.add(identity.logID)
+    bytes.add(identity.epochID)
+    bytes.add(fold.ledger.position)
+    bytes.add(lastID)
+    bytes.add(fold.ledger.latestTime.nanoseconds)
+    bytes.add(UInt64(0))
+    bytes.add(text: projection.name)
+    bytes.add(fold.ledger.unreadableCount)
+    bytes.add(fold.ledger.damagedOffsetCount)
+    bytes.add(UInt64(fold.ledger.parked.count))
+    for parked in fold.ledger.parked {
+      bytes.add(parked.offset)
+      bytes.add(text: parked.why)
+    }
+    fold.ledger.corrections.encode(to: &bytes)
+    bytes += projection.encode(fold.state)
+    bytes.store(UInt64(bytes.count + 8), at: 80)
+    bytes.add(xxh3(bytes.rawSpan))
+    return bytes
+  }
+
+  /// Throws why the bytes do not serve; that is no failure, the value is folded again.
+  func decode(_ bytes: [UInt8], position: Offset) throws(UnreadableEvent) -> (fold: Fold<P.State>, lastID: EventID) {
+    let span = bytes.rawSpan
+    let end = bytes.count - 8
+    guard end >= Self.fixedLength, span.u64(0) == Self.magic, span.u64(80) == UInt64(bytes.count) else {
+      throw UnreadableEvent("it is no whole snapshot")
+    }
+    guard span.u64(end) == xxh3(span.slice(0, end)) else { throw UnreadableEvent("its checksum does not match") }
+    guard span.u16(8) == Self.version else { throw UnreadableEvent("its format has version \(span.u16(8)), not \(Self.version)") }
+    guard span.id(16) == identity.logID else { throw UnreadableEvent("it is of another log") }
+    guard span.id(32) == identity.epochID else { throw UnreadableEvent("it is of another epoch") }
+    var reader = StateReader(Array(bytes[..<end]), from: Self.fixedLength)
+    guard try reader.text() == projection.name else { throw UnreadableEvent("it is of another projection") }
+    guard span.u32(12) == projection.version else {
+      throw UnreadableEvent("it is of version \(span.u32(12)) of the projection, not \(projection.version)")
+    }
+    guard span.u64(48) == position else { throw UnreadableEvent("it is of offset \(span.u64(48)), not of \(position)") }
+    var fold = Fold(initial: projection.initial)
+    fold.ledger.position = position
+    fold.ledger.latestTime = Timestamp(nanoseconds: span.i64(72))
+    fold.ledger.unreadableCount = try reader.tally()
+    fold.ledger.damagedOffsetCount = try reader.tally()
+    for _ in 0..<(try reader.count(elementByteCount: 12)) {
+      fold.ledger.parked.append(ProjectionReport.Parked(offset: try reader.u64(), why: try reader.text()))
+    }
+    fold.ledger.corrections = try Corrections(&reader)
+    do { fold.state = try projection.decode(reader.rest()) } catch { throw UnreadableEvent("its state can't be read: \(error)") }
+    return (fold, span.id(56))
+  }
+}

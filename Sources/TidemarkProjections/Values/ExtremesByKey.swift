@@ -1,0 +1,89 @@
+public import TidemarkLog
+
+/// The smallest and the largest of each key's values.
+///
+/// When the event that gave one of them is corrected, and no other has the same value, everything is folded again: what came next was
+/// not remembered.
+///
+/// ```swift
+/// let range = ExtremesByKey("temperature-range") { event in
+///   event.type == "temperature" ? Keyed(event.subject ?? "", try ExactDecimal(event.data)) : nil
+/// }
+/// ```
+public struct ExtremesByKey: Projection {
+  /// The smallest and the largest value of a key.
+  public struct Extremes: Sendable, Equatable {
+    /// The smallest.
+    public var minimum: ExactDecimal
+    /// How many events have it.
+    public var minimumCount: UInt64 = 1
+    /// The largest.
+    public var maximum: ExactDecimal
+    /// How many events have it.
+    public var maximumCount: UInt64 = 1
+  }
+
+  public let name: String
+  public let version: UInt32
+  private let extract: Extractor<ExactDecimal>
+
+  /// - Parameters:
+  ///   - name: see ``Projection/name``.
+  ///   - version: raise it when `extract` reads otherwise.
+  ///   - extract: gives key and value; a time is not looked at.
+  public init(_ name: String, version: UInt32 = 1, extract: @escaping Extractor<ExactDecimal>) {
+    self.name = name
+    self.version = version
+    self.extract = extract
+  }
+
+  public var initial: [String: Extremes] { [:] }
+
+  public func apply(_ event: EventView, at place: Place, to state: inout [String: Extremes]) throws {
+    guard let found = try extract(event) else { return }
+    guard var extremes = state[found.key] else {
+      state[found.key] = Extremes(minimum: found.value, maximum: found.value)
+      return
+    }
+    if found.value == extremes.minimum {
+      extremes.minimumCount += 1
+    } else if found.value < extremes.minimum {
+      extremes.minimum = found.value
+      extremes.minimumCount = 1
+    }
+    if found.value == extremes.maximum {
+      extremes.maximumCount += 1
+    } else if extremes.maximum < found.value {
+      extremes.maximum = found.value
+      extremes.maximumCount = 1
+    }
+    state[found.key] = extremes
+  }
+
+  public func retract(_ event: EventView, at place: Place, from state: inout [String: Extremes]) throws -> Bool {
+    guard let found = try extract(event) else { return true }
+    guard var extremes = state[found.key] else { return false }
+    if found.value == extremes.minimum { extremes.minimumCount -= 1 }
+    if found.value == extremes.maximum { extremes.maximumCount -= 1 }
+    state[found.key] = extremes
+    return extremes.minimumCount > 0 && extremes.maximumCount > 0
+  }
+
+  public func encode(_ state: [String: Extremes]) -> [UInt8] {
+    TidemarkProjections.encode(state) { extremes, bytes in
+      bytes.add(extremes.minimum)
+      bytes.add(extremes.minimumCount)
+      bytes.add(extremes.maximum)
+      bytes.add(extremes.maximumCount)
+    }
+  }
+
+  public func decode(_ bytes: [UInt8]) throws -> [String: Extremes] {
+    try TidemarkProjections.decode(bytes) { (reader) throws(UnreadableEvent) in
+      let extremes = Extremes(
+        minimum: try reader.decimal(), minimumCount: try reader.tally(), maximum: try reader.decimal(), maximumCount: try reader.tally())
+      guard extremes.minimumCount > 0 && extremes.maximumCount > 0 else { throw UnreadableEvent("a value that no event has") }
+      return extremes
+    }
+  }
+}

@@ -1,0 +1,82 @@
+public import TidemarkLog
+
+/// The last value of each key: where someone was last seen, what a sensor last read.
+///
+/// When the event that gave it is corrected by one of another key, or of an earlier stated time, everything is folded again: what came
+/// before was not remembered.
+///
+/// ```swift
+/// let seen = LatestByKey("last-seen") { event in event.subject.map { Keyed($0, event.copy().data) } }
+/// ```
+public struct LatestByKey: Projection {
+  /// What "last" means.
+  public enum Order: Sendable {
+    /// The event with the highest place in the log.
+    case offset
+    /// The one with the latest time, ``Keyed/time`` or else that of its place; of equal times, the one with the highest place.
+    case time
+  }
+
+  /// A value, and which event gave it.
+  public struct Latest: Sendable, Equatable {
+    /// The value.
+    public var value: [UInt8]
+    /// The time that counts.
+    public var time: Timestamp
+    /// Where it counts.
+    public var place: Place
+    /// The event that holds it: another than its place says if that was corrected.
+    public var offset: Offset
+  }
+
+  public let name: String
+  public let version: UInt32
+  private let order: Order
+  private let extract: Extractor<[UInt8]>
+
+  /// - Parameters:
+  ///   - name: see ``Projection/name``.
+  ///   - version: raise it when `order` changes, or `extract` reads otherwise.
+  ///   - order: which of two values is the later.
+  ///   - extract: gives key, value and perhaps a time.
+  public init(_ name: String, version: UInt32 = 1, order: Order = .offset, extract: @escaping Extractor<[UInt8]>) {
+    self.name = name
+    self.version = version
+    self.order = order
+    self.extract = extract
+  }
+
+  public var initial: [String: Latest] { [:] }
+
+  public func apply(_ event: EventView, at place: Place, to state: inout [String: Latest]) throws {
+    guard let found = try extract(event) else { return }
+    let new = Latest(value: found.value, time: found.time ?? place.time, place: place, offset: event.offset)
+    if let known = state[found.key], !isInOrder(known, new) { return }
+    state[found.key] = new
+  }
+
+  private func isInOrder(_ first: Latest, _ second: Latest) -> Bool {
+    if order == .time && first.time != second.time { return first.time < second.time }
+    return first.place.offset <= second.place.offset
+  }
+
+  public func retract(_ event: EventView, at place: Place, from state: inout [String: Latest]) throws -> Bool {
+    guard let found = try extract(event), let known = state[found.key] else { return true }
+    return known.offset != event.offset || known.place.offset != place.offset
+  }
+
+  public func encode(_ state: [String: Latest]) -> [UInt8] {
+    TidemarkProjections.encode(state) { latest, bytes in
+      bytes.add(data: latest.value)
+      bytes.add(latest.time.nanoseconds)
+      bytes.add(place: latest.place)
+      bytes.add(latest.offset)
+    }
+  }
+
+  public func decode(_ bytes: [UInt8]) throws -> [String: Latest] {
+    try TidemarkProjections.decode(bytes) { (reader) throws(UnreadableEvent) in
+      Latest(value: try reader.data(), time: try reader.time(), place: try reader.place(), offset: try reader.u64())
+    }
+  }
+}
