@@ -13,8 +13,8 @@ enum ProjectCommand {
         "on-unreadable", choices: ["fail", "skip"], "what to do about events that lack what the definition reads (default fail)"),
     ],
     notes: [
-      "One row for each key, in the order of keys. Values are kept in the log's directory and taken up again the next time, so that only new "
-        + "events are read. Events that correct others (supersedes) take their place.",
+      "One row for each key, in the order of keys. Values are kept in the log's directory and taken up again the next time, so that "
+        + "only new events are read. Events that correct others (supersedes) take their place.",
       "With --on-unreadable skip, what was passed over is counted on standard error.",
     ],
     examples: [
