@@ -205,6 +205,11 @@ public struct Cursor: ~Copyable {
         try pass(core.damaged(offset..<frame.end, at, "a frame can't be decompressed", place), otherwise: frame.end)
         return false
       }
+      // As checking has it: of a closed segment that is not sealed, such a frame does not count.
+      guard frame.end <= place.end || place.access.limit != nil else {
+        try pass(core.damaged(offset..<place.end, at, "a frame reaches beyond the segment's end", place), otherwise: place.end)
+        return false
+      }
       record = 0
       recordsEnd = reader.payload.byteCount
       recordOffset = frame.base

@@ -172,6 +172,9 @@ extension LogCore {
         guard frame.kind == FrameHeader.Kind.events.rawValue, frame.base <= offset, reader.decode() else {
           throw gapError(offset, at, frame, reader, place)
         }
+        guard frame.end <= place.end || place.access.limit != nil else {
+          throw damaged(offset..<(offset + 1), at, "a frame reaches beyond the segment's end", place)
+        }
         let decoded = SegmentReaders.DecodedFrame(
           name: place.access.name, base: frame.base, end: min(frame.end, place.end), records: reader.payload.array())
         // The newest frame of a growing file is final too: frames are written once.

@@ -146,9 +146,10 @@ enum EventExtensionLook {
   /// What can be taken apart and put together again is the same.
   static func at(_ bytes: RawSpan) {
     guard let extensions = try? EventExtension.decode(bytes) else { return }
+    // Text that is no UTF-8 gets longer, perhaps too long to be stored.
+    guard let length = try? EventExtension.encodedLength(extensions), length == bytes.byteCount else { return }
     let again = EventExtension.encode(extensions)
-    // Text that is no UTF-8 gets longer.
-    guard again.count == bytes.byteCount else { return }
+    require(again.count == length, "extensions take \(again.count) bytes where \(length) were foretold")
     guard let twice = try? EventExtension.decode(again.rawSpan) else { violated("extensions can't be taken apart a second time") }
     require(twice == extensions, "extensions change when they are encoded again")
   }
