@@ -64,8 +64,8 @@ def table(report):
     facts = environment(report["environment"])
     versions = ", ".join(sorted({engine["library"] for engine in report["engines"] if engine.get("library")}))
     skipped = "".join(f" Left out: {item['fault']}, because {item['why']}." for item in report["skipped"])
-    note = (f"Acknowledged events that were gone, in so many injections. {facts}; {versions}. One event of 200 bytes an acknowledgement. The drive's own cache "
-            f"was not tested.{skipped}")
+    note = (f"Acknowledged events that were gone, in so many injections. {facts}; {versions}. One event of 200 bytes an acknowledgement. A full disk: "
+            f"stores were opened while nothing was free, too. Without a claim to survive a fault, losing events under it is as promised. The drive's own cache was not tested.{skipped}")
     return [*lines, "", note]
 
 

@@ -18,7 +18,13 @@ static const struct setting {
 };
 static const struct setting *const setting = &settings[PEER_SETTING];
 
-enum { keptInfoLogCount = 4, syncStepByteCount = 1 << 20, readAheadByteCount = 2 << 20 };
+enum {
+  keptInfoLogCount = 4,
+  syncStepByteCount = 1 << 20,
+  readAheadByteCount = 2 << 20,
+  writeBufferByteCount = 4 << 20,
+  manifestReserveByteCount = 64 << 10,
+};
 
 struct engine {
   rocksdb_options_t *options;
@@ -66,6 +72,9 @@ struct engine *engine_open(const char *directory) {
   rocksdb_options_set_create_if_missing(engine->options, 1);
   // Tables are handed to the device as they grow instead of all at once when they are finished.
   rocksdb_options_set_bytes_per_sync(engine->options, syncStepByteCount);
+  // For a small device, as the other engines are: it reserves room ahead for a log of this size, by default 70 MB, and 4 MB for the manifest.
+  rocksdb_options_set_write_buffer_size(engine->options, writeBufferByteCount);
+  rocksdb_options_set_manifest_preallocation_size(engine->options, manifestReserveByteCount);
   // It keeps a thousand of its own message logs otherwise, one for each opening.
   rocksdb_options_set_keep_log_file_num(engine->options, keptInfoLogCount);
   engine->readOptions = rocksdb_readoptions_create();
