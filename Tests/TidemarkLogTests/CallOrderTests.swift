@@ -167,7 +167,7 @@ import TidemarkLog
     try fixture.kill()
     #expect(
       steps(fixture.disk) == [
-        "sync-names segments", "sync 0000.open", "create 0000.open.tmp", "write 0000.open.tmp", "sync 0000.open.tmp",
+        "sync-names segments", "create 0000.open.tmp", "write 0000.open.tmp", "sync 0000.open.tmp", "sync 0000.open",
         "rename 0000.open.tmp", "sync-names segments", "remove 0000.open", "sync-names segments",
       ])
     #expect(fixture.log.recoveryReport.rewrittenEvents == 11)

@@ -35,6 +35,22 @@ import TidemarkLog
     }
   }
 
+  /// A file that claims the offsets in the middle of a frame: checking gives the frame up, and nobody is served a part of it.
+  @Test func `of a frame that reaches beyond its segment nothing is served`() throws {
+    let fixture = try Fixture()
+    try fixture.log.append((0..<4).map { event("\($0)") })
+    try fixture.log.close()
+    let page = try #require(fixture.disk.image.contents(of: "/log/identity"))
+    let environment = try fixture.forged(seed: 1) { image in
+      try image.setContents(of: "/log/segments/00000000000000000002-\(String(repeating: "ab", count: 16)).sealed", to: page)
+    }.environment
+    let report = try Log.verify(at: "/log", options: fixture.options, environment: environment)
+    let reader = try Log.openForReading(at: "/log", options: fixture.options, environment: environment)
+    #expect(report.eventCount == 0 && report.controlEventCount == 0 && !report.isOK)
+    #expect(try Fixture.texts(reader, Query(includesControlEvents: true, onDamage: .skip)) == [])
+    #expect(code { _ = try reader.event(at: 1) } == .corrupt)
+  }
+
   @Test func `a query by time ends where an index leads back`() throws {
     let fixture = try log()
     let files = fixture.segmentFiles

@@ -192,9 +192,6 @@ extension LogCore {
     }
     let old = try files.open(directory.segment(remains.name.text), .write)
     defer { old.close() }
-    // The fresh segment says that its events are durable, and readers see it before its name is. Without that name, after a power cut, they
-    // must still be here. Nothing else rests on this sync: what it fails to write is written out now.
-    try? old.sync()
     let source = FreshSegment.Source(file: old, seed: remains.header.seed, pieces: pieces, end: end)
     var lost: [Finding] = []
     let segment = try fresh().make(header, from: source, lost: { lost.append($0) })

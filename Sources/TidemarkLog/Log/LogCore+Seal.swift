@@ -84,8 +84,8 @@ extension LogCore {
   }
 
   /// Waits between two blocks while appends are going on. Compressing one takes a millisecond or more, and an append whose sync needs the
-  /// same processor waits for the end of that, whatever the thread's priority: with this pause, that is less than one append in a hundred,
-  /// and a segment is still sealed before single durable appends fill the next one.
+  /// same processor waits for the end of that, whatever the thread's priority: with this pause, that is about one append in a hundred.
+  /// Where appends fill segments faster than that, a few wait, and then there is no pause.
   private func pace() throws(LogError) {
     let (closing, isPaced, last) = lock.withLock { (isClosed, sealerIsPaced && sealingBacklog < 4, lastAppend) }
     if closing {

@@ -35,6 +35,9 @@ struct FreshSegment {
       let zeroedEnd = try ActiveSegment.writeZeros(
         file, from: written.position, ahead: options.zerosAheadByteCount, limit: options.segmentByteCount)
       if !seeded(.headerNotSynced) || header.predecessor == .none { try file.sync() }
+      // It says that its events are durable, and readers see it before its name is. Without that name, after a power cut, they must still
+      // be in what it replaces. Nothing else rests on this sync, and it comes last: what it fails to write may be gone from memory too.
+      if let source { try? source.file.sync() }
       willName()
       try files.rename(unfinished, to: path)
       renamed = true

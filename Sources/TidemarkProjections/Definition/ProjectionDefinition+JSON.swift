@@ -58,8 +58,7 @@ extension ProjectionDefinition {
     }
     if time != nil && fold != .latest { throw reader.wrong("time", "goes with the fold \"latest\" only") }
     if reader.has("digits") && fold != .average { throw reader.wrong("digits", "goes with the fold \"average\" only") }
-    let pointers = (key + [value, time].compactMap { $0 }).count
-    if pointers > 64 { throw reader.wrong("key", "has too many parts: 62 are the most") }
+    if key.count > 62 { throw reader.wrong("key", "has too many parts: 62 are the most") }
   }
 }
 

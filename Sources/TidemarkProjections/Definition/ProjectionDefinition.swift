@@ -29,21 +29,21 @@ public struct ProjectionDefinition: Sendable, Equatable {
   }
 
   /// Names the snapshots' directory.
-  public var name: String
+  public internal(set) var name: String
   /// The events that it reads: those of these types, or of all if it is empty.
-  public var types: [String] = []
+  public internal(set) var types: [String] = []
   /// Where the parts of the key stand.
-  public var key: [EventField]
+  public internal(set) var key: [EventField]
   /// Where the value stands. Nil for ``Fold/count``, and for ``Fold/latest`` if the value is the whole data.
-  public var value: EventField?
+  public internal(set) var value: EventField?
   /// How values become one.
-  public var fold: Fold
+  public internal(set) var fold: Fold
   /// Where the time stands that ``Fold/latest`` goes by.
-  public var time: EventField?
+  public internal(set) var time: EventField?
   /// Whether an event without a value is left alone; otherwise it can't be read.
-  public var skipsAbsent = false
+  public internal(set) var skipsAbsent = false
   /// Digits after the point of an average, 0 to 100.
-  public var digits = 6
+  public internal(set) var digits = 6
 
   /// What this definition describes, to be run.
   public var projection: DefinedProjection { DefinedProjection(self) }
