@@ -8,7 +8,7 @@
 /// ```
 public struct EventView: ~Escapable {
   /// The record's bytes as stored.
-  package let record: RawSpan
+  @usableFromInline package let record: RawSpan
   /// Its position in the log.
   public let offset: Offset
 
@@ -20,19 +20,19 @@ public struct EventView: ~Escapable {
   }
 
   /// A caller's event, or which kind of control event.
-  public var kind: EventKind { EventKind(rawValue: record.u8(4)) }
+  @inlinable public var kind: EventKind { EventKind(rawValue: record.u8(4)) }
   /// Whether the engine or a module wrote it.
-  public var isControl: Bool { record.u8(4) != 1 }
+  @inlinable public var isControl: Bool { record.u8(4) != 1 }
   /// Its identity: the caller's, or one that the engine made.
   public var id: EventID { record.id(8) }
   /// The wall clock, as the device or the caller had it.
-  public var time: Timestamp { Timestamp(nanoseconds: record.i64(24)) }
+  @inlinable public var time: Timestamp { Timestamp(nanoseconds: record.i64(24)) }
   /// Whether the caller stated the time.
   public var isTimeFromCaller: Bool { record.u8(5) & Record.timeFromCaller != 0 }
   /// How many digits of the second's fraction were stated.
   public var timeFractionDigits: Int { Int(record.u8(5) >> 4) }
   /// Nanoseconds since boot at appending, time asleep included.
-  public var elapsed: UInt64 { record.u64(32) }
+  @inlinable public var elapsed: UInt64 { record.u64(32) }
   /// Local time's offset from UTC, in minutes.
   public var utcOffsetMinutes: Int16 { record.i16(40) }
   /// Whether the system believed that its wall clock was synchronised.
@@ -60,27 +60,27 @@ public struct EventView: ~Escapable {
     }
   }
 
-  private var typeLength: Int { Int(record.u8(7)) }
-  private var subjectLength: Int { Int(record.u16(44)) }
-  private var actorLength: Int { Int(record.u8(42)) }
-  private var contentTypeLength: Int { Int(record.u8(43)) }
-  private var extensionsStart: Int { Record.fixedLength &+ typeLength &+ subjectLength &+ actorLength &+ contentTypeLength }
+  @inlinable package var typeLength: Int { Int(record.u8(7)) }
+  @inlinable package var subjectLength: Int { Int(record.u16(44)) }
+  @inlinable package var actorLength: Int { Int(record.u8(42)) }
+  @inlinable package var contentTypeLength: Int { Int(record.u8(43)) }
+  @inlinable package var extensionsStart: Int { Record.fixedLength &+ typeLength &+ subjectLength &+ actorLength &+ contentTypeLength }
 
   /// UTF-8.
-  public var typeBytes: RawSpan { @_lifetime(copy self) get { record.slice(Record.fixedLength, typeLength) } }
+  @inlinable public var typeBytes: RawSpan { @_lifetime(copy self) get { record.slice(Record.fixedLength, typeLength) } }
   /// UTF-8; empty if there is no subject.
-  public var subjectBytes: RawSpan { @_lifetime(copy self) get { record.slice(Record.fixedLength + typeLength, subjectLength) } }
+  @inlinable public var subjectBytes: RawSpan { @_lifetime(copy self) get { record.slice(Record.fixedLength + typeLength, subjectLength) } }
   /// UTF-8; empty if there is no actor.
-  public var actorBytes: RawSpan {
+  @inlinable public var actorBytes: RawSpan {
     @_lifetime(copy self) get { record.slice(Record.fixedLength + typeLength + subjectLength, actorLength) }
   }
   /// UTF-8; empty if there is no content type.
-  public var contentTypeBytes: RawSpan {
+  @inlinable public var contentTypeBytes: RawSpan {
     @_lifetime(copy self) get { record.slice(Record.fixedLength + typeLength + subjectLength + actorLength, contentTypeLength) }
   }
   package var extensionBytes: RawSpan { @_lifetime(copy self) get { record.slice(extensionsStart, Int(record.u16(46))) } }
   /// Opaque to the engine.
-  public var data: RawSpan {
+  @inlinable public var data: RawSpan {
     @_lifetime(copy self) get {
       let start = extensionsStart &+ Int(record.u16(46))
       return record.slice(start, record.byteCount &- start)

@@ -7,7 +7,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
   /// Since 1970-01-01T00:00:00Z.
   public var nanoseconds: Int64
   /// The moment so many nanoseconds after 1970-01-01T00:00:00Z.
-  public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+  @inlinable public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
   package static let earliest = Timestamp(nanoseconds: .min)
   package static let latest = Timestamp(nanoseconds: .max)

@@ -4,18 +4,20 @@ internal import CPlatform
 
 extension RawSpan {
   // `unsafeLoadUnaligned` checks its bounds; it is called unsafe because of the type, and these are integers.
-  @inline(__always) package func u8(_ position: Int) -> UInt8 { unsafe unsafeLoadUnaligned(fromByteOffset: position, as: UInt8.self) }
-  @inline(__always) package func u16(_ position: Int) -> UInt16 {
+  @inlinable @inline(__always) package func u8(_ position: Int) -> UInt8 {
+    unsafe unsafeLoadUnaligned(fromByteOffset: position, as: UInt8.self)
+  }
+  @inlinable @inline(__always) package func u16(_ position: Int) -> UInt16 {
     unsafe UInt16(littleEndian: unsafeLoadUnaligned(fromByteOffset: position, as: UInt16.self))
   }
-  @inline(__always) package func u32(_ position: Int) -> UInt32 {
+  @inlinable @inline(__always) package func u32(_ position: Int) -> UInt32 {
     unsafe UInt32(littleEndian: unsafeLoadUnaligned(fromByteOffset: position, as: UInt32.self))
   }
-  @inline(__always) package func u64(_ position: Int) -> UInt64 {
+  @inlinable @inline(__always) package func u64(_ position: Int) -> UInt64 {
     unsafe UInt64(littleEndian: unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self))
   }
-  @inline(__always) package func i16(_ position: Int) -> Int16 { Int16(bitPattern: u16(position)) }
-  @inline(__always) package func i64(_ position: Int) -> Int64 { Int64(bitPattern: u64(position)) }
+  @inlinable @inline(__always) package func i16(_ position: Int) -> Int16 { Int16(bitPattern: u16(position)) }
+  @inlinable @inline(__always) package func i64(_ position: Int) -> Int64 { Int64(bitPattern: u64(position)) }
 
   /// Sixteen bytes in the order in which a UUID is written.
   @inline(__always) package func id(_ position: Int) -> EventID {
@@ -24,7 +26,7 @@ extension RawSpan {
 
   package func digest(_ position: Int) -> Digest128 { Digest128(low: u64(position), high: u64(position + 8)) }
 
-  @inline(__always) @_lifetime(copy self) package func slice(_ position: Int, _ count: Int) -> RawSpan {
+  @inlinable @inline(__always) @_lifetime(copy self) package func slice(_ position: Int, _ count: Int) -> RawSpan {
     extracting(position..<(position + count))
   }
 

@@ -10,8 +10,8 @@
 ///   | type | subject | actor | content type | extensions | data |
 ///   +------+---------+-------+--------------+------------+------+
 /// ```
-package enum Record {
-  package static let fixedLength = 48
+@usableFromInline package enum Record {
+  @inlinable package static var fixedLength: Int { 48 }
   package static let lengthLimit = 16 << 20
   /// No offset is higher: a number above it is damage, whatever checksum it has. It bounds what recovery may have to write about a gap, and
   /// keeps sums of offsets far from overflowing.
@@ -38,7 +38,7 @@ package enum Record {
 /// What a record is. Kinds other than ``event`` are control events.
 public struct EventKind: RawRepresentable, Hashable, Sendable {
   public let rawValue: UInt8
-  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// What a caller appended.
   public static let event = EventKind(rawValue: 1)

@@ -57,11 +57,17 @@ extension LogCore {
     report.findings = analysis.findings
     report.gaps = analysis.gaps
     report.wasClean = analysis.newest?.scan.isClean ?? false
+    let scanned = Dictionary(uniqueKeysWithValues: closed.lazy.filter { $0.sessions != nil }.map { ($0.name, $0) })
     closed = analysis.segments.map { segment in
-      ClosedSegment(
+      let fresh = ClosedSegment(
         name: segment.name, end: segment.end, footer: segment.footer, digest: segment.digest,
         counts: segment.footer.map { .init(user: $0.userCount, rawBytes: $0.rawByteCount, gaps: $0.gapCount) }, byteCount: segment.byteCount
       )
+      // One that is closed and not sealed stays as it was scanned.
+      guard segment.footer == nil, let known = scanned[segment.name], known.end == segment.end, let sessions = known.sessions else {
+        return fresh
+      }
+      return fresh.scanned(known.checkpoints, sessions)
     }
     newest = analysis.newest.map { newest in
       let summary = newest.scan.summary
