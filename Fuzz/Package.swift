@@ -30,12 +30,13 @@ let package = Package(
     .target(name: "CPlatform", cSettings: [.unsafeFlags(["-fsanitize=address"])]),
     .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: settings),
     .target(name: "TidemarkText", swiftSettings: settings),
+    .target(name: "TidemarkProjections", dependencies: ["TidemarkLog", "TidemarkText"], swiftSettings: settings),
     .target(
       name: "TidemarkTool", dependencies: ["TidemarkLog", "TidemarkText"], exclude: ["Commands", "Tidemark.swift"],
       swiftSettings: settings),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], swiftSettings: settings),
     .executableTarget(
-      name: "TidemarkFuzz", dependencies: ["TestSupport", "TidemarkLog", "TidemarkText", "TidemarkTool"],
+      name: "TidemarkFuzz", dependencies: ["TestSupport", "TidemarkLog", "TidemarkProjections", "TidemarkText", "TidemarkTool"],
       swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])], linkerSettings: [.unsafeFlags([sanitizers])]),
   ]
 )

@@ -9,6 +9,7 @@ enum FuzzTarget: String, CaseIterable {
   case csv
   case cloudEvents = "cloudevents"
   case values
+  case definitions
 
   func run(_ bytes: [UInt8]) {
     switch self {
@@ -21,6 +22,7 @@ enum FuzzTarget: String, CaseIterable {
     case .csv: TextTargets.csv(bytes)
     case .cloudEvents: TextTargets.cloudEvents(bytes)
     case .values: ValuesTarget.run(bytes)
+    case .definitions: DefinitionsTarget.run(bytes)
     }
   }
 
@@ -34,6 +36,7 @@ enum FuzzTarget: String, CaseIterable {
     case .identity: IdentityTarget.corpus()
     case .jsonLines, .csv, .cloudEvents: TextTargets.corpus(self)
     case .values: ValuesTarget.corpus()
+    case .definitions: DefinitionsTarget.corpus()
     }
   }
 }

