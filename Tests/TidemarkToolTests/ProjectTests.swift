@@ -20,13 +20,64 @@ struct ProjectTests {
     #expect(try space.run("project", "log", "sum.json", "--format", "jsonl").lines.first == #"{"key":"a","value":"0.6","count":3}"#)
   }
 
-  @Test("goes back to an offset and to a time")
+  @Test("as-of goes back to an offset and to a time")
   func asOf() throws {
     // Offset 0 is the session.
-    #expect(try space.run("project", "log", "sum.json", "--as-of", "4").lines == ["a   0.2", "b,  0.1"])
-    #expect(try space.run("project", "log", "sum.json", "--as-of", "2020-01-01T00:00:03Z").lines == ["a   0.2", "b,  0.4"])
-    #expect(try space.run("project", "log", "sum.json", "--as-of", "99").code == 2)
-    #expect(try space.run("project", "log", "sum.json", "--as-of", "noon").code == 2)
+    #expect(try space.run("as-of", "log", "sum.json", "4").lines == ["a   0.2", "b,  0.1"])
+    #expect(try space.run("as-of", "log", "sum.json", "2020-01-01T00:00:03Z").lines == ["a   0.2", "b,  0.4"])
+    #expect(try space.run("as-of", "log", "sum.json", "now").lines == space.run("project", "log", "sum.json").lines)
+    #expect(try space.run("as-of", "log", "sum.json", "1").output.isEmpty)
+    #expect(try space.run("as-of", "log", "sum.json", "99").code == 2)
+    #expect(try space.run("as-of", "log", "sum.json", "noon").code == 2)
+  }
+
+  @Test("diff shows what differs between two moments, in each format")
+  func diff() throws {
+    let table = try space.run("diff", "log", "sum.json", "2", "5")
+    #expect(table.code == 1 && table.lines == ["a   0  0.2", "b,  -  0.4"])
+    #expect(
+      try space.run("diff", "log", "sum.json", "2", "5", "--format", "csv").lines == [
+        "key,before,before_count,after,after_count", "a,0,1,0.2,2", "\"b,\",,,0.4,2",
+      ])
+    #expect(
+      try space.run("diff", "log", "sum.json", "5", "2020-01-01T00:00:00Z", "--format", "jsonl").lines == [
+        #"{"key":"a","before":"0.2","before_count":2,"after":"0","after_count":1}"#, #"{"key":"b,","before":"0.4","before_count":2}"#,
+      ])
+    let same = try space.run("diff", "log", "sum.json", "now", "7")
+    #expect(same.code == 0 && same.output.isEmpty)
+    #expect(try space.run("diff", "log", "sum.json", "2").code == 2)
+  }
+
+  @Test("projections lists what was saved, and what of it can't be used")
+  func projections() throws {
+    #expect(try space.run("projections", "log").lines.count == 1)
+    #expect(try space.run("project", "log", "sum.json").code == 0)
+    #expect(try space.run("append", "log", input: "{\"k\":\"a\",\"v\":1}\n").code == 0)
+    let rows = try space.run("projections", "log").lines
+    #expect(rows.count == 2 && rows[1].split(separator: " ").prefix(3) == ["s", "7", "2"])
+    let json = try space.run("projections", "log", "--json").output
+    #expect(json.contains(#""projection":"s","offset":7,"behind":2"#) && json.contains(#""latest_event":"2020-01-01T00:00:05"#))
+    let file = "log/projections/s/00000000000000000007.snapshot"
+    var bytes = try space.bytes(file)
+    #expect(json.contains("\"bytes\":\(bytes.count)"))
+    bytes[20] ^= 1
+    try space.write(file, bytes)
+    #expect(try space.run("projections", "log").lines[1].contains("can't be used: its checksum does not match"))
+    try space.write(file, [])
+    #expect(try space.run("projections", "log", "--json").output.contains(#""trouble":"it is no whole snapshot""#))
+  }
+
+  @Test("follow adds the rows that change, and Ctrl-C ends it well")
+  func follow() throws {
+    let running = try space.start(["project", "log", "sum.json", "--follow"], standardInput: FileHandle.nullDevice)
+    try running.waitForLines(2)
+    #expect(try space.run("append", "log", input: "{\"k\":\"c\",\"v\":1}\n").code == 0)
+    try running.waitForLines(3)
+    #expect(try space.run("append", "log", input: "{\"k\":\"a\",\"v\":0.4}\n").code == 0)
+    try running.waitForLines(4)
+    running.kill(SIGINT)
+    let result = try running.finish()
+    #expect(result.code == 0 && result.lines == ["a   0.6", "b,  0.9", "c  1", "a  1"])
   }
 
   @Test("takes up what was appended since, and refuses what it can't read unless told")

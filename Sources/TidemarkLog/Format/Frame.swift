@@ -82,13 +82,6 @@ package struct FrameHeader: Equatable, Sendable {
     frame.withMutableSpan { encode(into: &$0, at: position, seed: seed) }
   }
 
-  /// Whether the checksum matches with zeros for padding: only for a seeded bug.
-  private func isWholeButForPadding(_ bytes: RawSpan, at position: Int, seed: UInt64) -> Bool {
-    var frame = bytes.slice(position, frameLength).array()
-    for index in Self.byteCount + storedLength..<frameLength { frame[index] = 0 }
-    return frame.rawSpan.u64(0) == xxh3(frame.rawSpan.slice(8, frameLength - 8), seed: seed)
-  }
-
   /// What stands at a place where a frame may begin.
   enum Check {
     case frame(FrameHeader)

@@ -66,9 +66,6 @@ struct Analysis {
     return nil
   }
 
-  /// Below this nothing is kept.
-  var first: Offset { segments.first?.name.base ?? newest?.header.base ?? end }
-
   /// Throws ``LogError/Code/notADirectory``, ``LogError/Code/notALog``, ``LogError/Code/unsupportedVersion``, and errors of reading.
   init(_ directory: LogDirectory, _ files: any FileSystem, durableFloor: Offset) throws(LogError) {
     self.directory = directory

@@ -10,7 +10,8 @@ struct FrameReader {
 
   static let windowByteCount = 256 << 10
 
-  private(set) var file: any File
+  /// Nil for a reader of nothing.
+  private var file: (any File)?
   private(set) var seed: UInt64
   /// Where the frames of this file end at the latest.
   private(set) var limit: UInt64
@@ -27,7 +28,7 @@ struct FrameReader {
   private var scratch: [UInt8] = []
 
   init(
-    _ file: any File, seed: UInt64, from position: UInt64 = UInt64(SegmentHeader.byteCount), limit: UInt64,
+    _ file: (any File)?, seed: UInt64, from position: UInt64 = UInt64(SegmentHeader.byteCount), limit: UInt64,
     window byteCount: Int = windowByteCount
   ) {
     self.file = file
@@ -39,17 +40,10 @@ struct FrameReader {
   }
 
   /// A reader of nothing, to be pointed at a file.
-  static var empty: FrameReader { FrameReader(NoFile(), seed: 0, from: 0, limit: 0) }
+  static var empty: FrameReader { FrameReader(nil, seed: 0, from: 0, limit: 0) }
 
-  private final class NoFile: File {
-    let path = ""
-    func read(_ count: Int, at position: UInt64, into buffer: inout [UInt8], at index: Int) -> Int { 0 }
-    func write(_ bytes: RawSpan, at position: UInt64) {}
-    func sync() {}
-    func byteCount() -> UInt64 { 0 }
-    func makeReadOnly() {}
-    func close() {}
-  }
+  /// The file's, for errors.
+  var path: String { file?.path ?? "" }
 
   /// Goes on in another file, with the same memory.
   mutating func point(at file: any File, seed: UInt64, from position: UInt64, limit: UInt64) {
@@ -118,7 +112,7 @@ struct FrameReader {
         need = length
       case .unsupported(let why):
         throw LogError(
-          .unsupportedVersion, "the log is newer than this program", file: file.path, position: at, why: why,
+          .unsupportedVersion, "the log is newer than this program", file: path, position: at, why: why,
           advice: "use the version that wrote it")
       case .bad(let why):
         let visible = loaded.slice(currentStart, min(FrameHeader.byteCount, windowCount - currentStart))
@@ -134,7 +128,7 @@ struct FrameReader {
     windowStart = position
     windowCount = 0
     let wanted = Int(clamping: min(UInt64(window.count), limit - position))
-    windowCount = try file.read(wanted, at: position, into: &window, at: 0)
+    windowCount = try file?.read(wanted, at: position, into: &window, at: 0) ?? 0
   }
 
   /// Makes the contents of the current frame readable. False if they can't be decompressed.

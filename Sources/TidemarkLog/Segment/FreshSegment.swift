@@ -98,7 +98,7 @@ struct FreshSegment {
         let range = written.summary.end..<next.header.base
         lost(
           Finding(
-            .damagedFrame, file: directory.relative(reader.file.path), position: reader.position, offsets: range, "could not be read again")
+            .damagedFrame, file: directory.relative(reader.path), position: reader.position, offsets: range, "could not be read again")
         )
         try gap(range, "could not be read again", header, &output, &written)
         reader.seek(to: next.at)
@@ -114,7 +114,7 @@ struct FreshSegment {
         try output.append(copy, stored: reader.payload)
         if written.summary.add(reader.payload, count: frame.count) != nil {
           throw LogError(
-            .corrupt, "a frame changed while it was copied", file: reader.file.path, position: at, advice: "check the memory and the disk")
+            .corrupt, "a frame changed while it was copied", file: reader.path, position: at, advice: "check the memory and the disk")
         }
       case .gap: try gap(frame.base..<frame.end, reader.payload.text(), header, &output, &written)
       case .mark, .close, .index: break

@@ -76,3 +76,12 @@ package enum SeededBug: String, CaseIterable, Sendable {
     false
   #endif
 }
+
+extension FrameHeader {
+  /// Whether the checksum matches with zeros for padding: for ``SeededBug/paddingNotCovered``.
+  func isWholeButForPadding(_ bytes: RawSpan, at position: Int, seed: UInt64) -> Bool {
+    var frame = bytes.slice(position, frameLength).array()
+    for index in Self.byteCount + storedLength..<frameLength { frame[index] = 0 }
+    return frame.rawSpan.u64(0) == xxh3(frame.rawSpan.slice(8, frameLength - 8), seed: seed)
+  }
+}

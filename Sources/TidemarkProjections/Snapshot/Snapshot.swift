@@ -12,19 +12,14 @@ internal import TidemarkLog
 ///
 /// `Specs/projections.md` has the rest.
 struct Snapshot<P: Projection> {
-  /// "TMSNAPSH"
-  private static var magic: UInt64 { 0x4853_5041_4E53_4D54 }
-  private static var version: UInt16 { 1 }
-  private static var fixedLength: Int { 88 }
-
   let projection: P
   let identity: LogIdentity
 
   /// - Parameter lastID: of the event below the fold's position, if known: tells whether a log that is as long still holds the same.
   func encode(_ fold: Fold<P.State>, lastID: EventID) -> [UInt8] {
     var bytes: [UInt8] = []
-    bytes.add(Self.magic)
-    bytes.add(Self.version)
+    bytes.add(SnapshotHeader.magic)
+    bytes.add(SnapshotHeader.version)
     bytes.add(UInt16(0))
     bytes.add(projection.version)
     bytes.add(identity.logID)
@@ -50,6 +45,41 @@ struct Snapshot<P: Projection> {
 
   /// Throws why the bytes do not serve; that is no failure, the value is folded again.
   func decode(_ bytes: [UInt8], position: Offset) throws(UnreadableEvent) -> (fold: Fold<P.State>, lastID: EventID) {
+    let header = try SnapshotHeader(bytes, identity: identity, name: projection.name, position: position)
+    guard header.projectionVersion == projection.version else {
+      throw UnreadableEvent("it is of version \(header.projectionVersion) of the projection, not \(projection.version)")
+    }
+    var reader = header.rest
+    var fold = Fold(initial: projection.initial)
+    fold.ledger.position = position
+    fold.ledger.latestTime = header.latestTime
+    fold.ledger.unreadableCount = try reader.tally()
+    fold.ledger.damagedOffsetCount = try reader.tally()
+    for _ in 0..<(try reader.count(elementByteCount: 12)) {
+      fold.ledger.parked.append(ProjectionReport.Parked(offset: try reader.u64(), why: try reader.text()))
+    }
+    fold.ledger.corrections = try Corrections(&reader)
+    do { fold.state = try projection.decode(reader.rest()) } catch { throw UnreadableEvent("its state can't be read: \(error)") }
+    return (fold, header.lastID)
+  }
+}
+
+/// The part of a snapshot that is the same for all projections, checked.
+struct SnapshotHeader {
+  /// "TMSNAPSH"
+  static var magic: UInt64 { 0x4853_5041_4E53_4D54 }
+  static var version: UInt16 { 1 }
+  static var fixedLength: Int { 88 }
+
+  let projectionVersion: UInt32
+  /// Of the event below the position; zero if that was not known.
+  let lastID: EventID
+  let latestTime: Timestamp
+  /// What follows the name.
+  let rest: StateReader
+
+  /// Throws why the bytes are no snapshot of this log, epoch, projection and offset.
+  init(_ bytes: [UInt8], identity: LogIdentity, name: String, position: Offset) throws(UnreadableEvent) {
     let span = bytes.rawSpan
     let end = bytes.count - 8
     guard end >= Self.fixedLength, span.u64(0) == Self.magic, span.u64(80) == UInt64(bytes.count) else {
@@ -60,21 +90,11 @@ struct Snapshot<P: Projection> {
     guard span.id(16) == identity.logID else { throw UnreadableEvent("it is of another log") }
     guard span.id(32) == identity.epochID else { throw UnreadableEvent("it is of another epoch") }
     var reader = StateReader(Array(bytes[..<end]), from: Self.fixedLength)
-    guard try reader.text() == projection.name else { throw UnreadableEvent("it is of another projection") }
-    guard span.u32(12) == projection.version else {
-      throw UnreadableEvent("it is of version \(span.u32(12)) of the projection, not \(projection.version)")
-    }
+    guard try reader.text() == name else { throw UnreadableEvent("it is of another projection") }
     guard span.u64(48) == position else { throw UnreadableEvent("it is of offset \(span.u64(48)), not of \(position)") }
-    var fold = Fold(initial: projection.initial)
-    fold.ledger.position = position
-    fold.ledger.latestTime = Timestamp(nanoseconds: span.i64(72))
-    fold.ledger.unreadableCount = try reader.tally()
-    fold.ledger.damagedOffsetCount = try reader.tally()
-    for _ in 0..<(try reader.count(elementByteCount: 12)) {
-      fold.ledger.parked.append(ProjectionReport.Parked(offset: try reader.u64(), why: try reader.text()))
-    }
-    fold.ledger.corrections = try Corrections(&reader)
-    do { fold.state = try projection.decode(reader.rest()) } catch { throw UnreadableEvent("its state can't be read: \(error)") }
-    return (fold, span.id(56))
+    projectionVersion = span.u32(12)
+    lastID = span.id(56)
+    latestTime = Timestamp(nanoseconds: span.i64(72))
+    rest = reader
   }
 }

@@ -8,10 +8,15 @@ enum Follower {
   static func run(
     _ log: Log, from offset: Offset, _ selection: EventSelection, _ formatter: some EventFormatter
   ) throws {
+    try untilInterrupted { try await follow(log, from: offset, selection, formatter) }
+  }
+
+  /// Runs work that waits for events until it ends, or until Ctrl-C, which cancels it.
+  static func untilInterrupted(_ work: @escaping @Sendable () async throws -> Void) throws {
     let outcome = Outcome()
     let task = Task.detached {
       do {
-        try await follow(log, from: offset, selection, formatter)
+        try await work()
         outcome.set(nil)
       } catch {
         outcome.set(error)
@@ -20,7 +25,7 @@ enum Follower {
     }
     Interrupt.wait()
     task.cancel()
-    // An event that is being printed is printed whole.
+    // What is being printed is printed whole.
     while !outcome.isKnown { System.sleep(milliseconds: 2) }
     if let error = outcome.error { throw error }
   }

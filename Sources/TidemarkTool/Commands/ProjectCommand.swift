@@ -5,95 +5,59 @@ import TidemarkText
 enum ProjectCommand {
   static let description = CommandDescription(
     "project", "fold events into values, as a definition says",
-    arguments: [.log, .init("DEFINITION", "a JSON file; Specs/projections.md says what it means")],
+    arguments: DefinedValues.arguments,
     options: [
-      .init("as-of", "OFFSET|TIME", "as the value was when the log had that many events, or by what had happened at that time (RFC 3339)"),
-      .init("format", choices: ["table", "jsonl", "csv"], "how the values are printed (default table)"),
-      .init(
-        "on-unreadable", choices: ["fail", "skip"], "what to do about events that lack what the definition reads (default fail)"),
+      RowPrinter.option,
+      DefinedValues.onUnreadable,
+      .init("follow", nil, "go on with the values as they change, until Ctrl-C: a terminal is redrawn, elsewhere changed rows are added"),
     ],
     notes: [
       "One row for each key, in the order of keys. Values are kept in the log's directory and taken up again the next time, so that "
         + "only new events are read. Events that correct others (supersedes) take their place.",
-      "With --on-unreadable skip, what was passed over is counted on standard error.",
+      "With --on-unreadable skip, what was passed over is counted on standard error. A key that --follow finds gone is printed with "
+        + "nothing behind it.",
     ],
     examples: [
       .init("tidemark project captures delays.json", "the value now"),
-      .init("tidemark project captures delays.json --as-of 2013-03-10T12:00:00Z --format csv", "by what had happened at noon"),
+      .init("tidemark project captures inside.json --follow", "who is inside, as people come and go"),
     ])
 
   static func run(_ arguments: ParsedArguments, _ output: Output) throws -> ExitCode {
-    let path = arguments.argument("DEFINITION") ?? ""
-    let definition = try ProjectionDefinition(json: System.readFile(path, upTo: 1 << 20), file: path)
-    let log = try Log.openForReading(at: arguments.logPath)
-    defer { try? log.close() }
-    var options = ProjectionOptions()
-    options.onUnreadable = arguments.value("on-unreadable") == "skip" ? .skip : .fail
-    let projection = definition.projection
-    let runner = try ProjectionRunner(projection, of: log, options: options)
-    let progress: (FoldProgress) -> Bool = { _ in !Interrupt.isRequested }
-    let projected: Projected<DefinedProjection.State>
-    switch try moment(arguments) {
-    case .now:
-      try runner.catchUp(progress: progress)
-      projected = try runner.current()
-      // It is a cache: who may not write there folds again the next time.
+    let values = try DefinedValues(arguments)
+    defer { try? values.log.close() }
+    if arguments.isSet("follow") {
+      let projection = values.projection, runner = values.runner, printer = RowPrinter(arguments)
+      try Follower.untilInterrupted { try await follow(projection, runner, printer) }
       _ = try? runner.save()
-    case .offset(let offset): projected = try runner.state(asOf: offset, progress: progress)
-    case .time(let time): projected = try runner.state(asOf: time, progress: progress)
+      return .success
     }
-    let rows = projection.rows(of: projected.state)
-    if rows.isEmpty, projected.position > log.first {
+    let projected = try values.state(at: .now)
+    let rows = values.projection.rows(of: projected.state)
+    if rows.isEmpty, projected.position > values.log.first {
       Output.complain("no event gave a value: if that surprises you, check the definition's types, key and value")
     }
-    try print(rows, arguments.value("format") ?? "table", output)
-    if projected.report.unreadableCount > 0 {
-      Output.complain("\(projected.report.unreadableCount) events could not be read and were passed over")
-    }
+    try RowPrinter(arguments).print(rows, to: output)
     return .success
   }
 
-  private enum Moment {
-    case now
-    case offset(Offset)
-    case time(Timestamp)
-  }
-
-  private static func moment(_ arguments: ParsedArguments) throws -> Moment {
-    guard let text = arguments.value("as-of") else { return .now }
-    if let offset = Offset(text) { return .offset(offset) }
-    do { return .time(Timestamp(nanoseconds: try RFC3339(text).nanoseconds)) } catch {
-      throw arguments.error("--as-of \(text)", why: "it is neither an offset nor a time such as 2013-03-10T12:00:00Z")
-    }
-  }
-
-  private static func print(_ rows: [DefinedProjection.Row], _ format: String, _ output: Output) throws {
-    let width = rows.reduce(0) { max($0, $1.key.count) }
-    var csv: [UInt8] = []
-    if format == "csv" { output.line("key,value,count") }
-    for row in rows {
-      switch format {
-      case "jsonl":
-        var json = JSONWriter()
-        json.beginObject()
-        json.member("key", row.key)
-        json.member("value", row.value)
-        if let count = row.count { json.member("count", count) }
-        json.endObject()
-        output.line(json)
-      case "csv":
-        csv.removeAll(keepingCapacity: true)
-        CSVWriter.field(row.key.utf8Span.span, to: &csv)
-        csv.append(UInt8(ascii: ","))
-        CSVWriter.field(row.value.utf8Span.span, to: &csv)
-        csv.append(UInt8(ascii: ","))
-        if let count = row.count { csv.append(contentsOf: String(count).utf8) }
-        output.line(String(decoding: csv, as: UTF8.self))
-      default:
-        let space = String(repeating: " ", count: width - row.key.count + 2)
-        output.line(row.key + space + row.value)
+  private static func follow(
+    _ projection: DefinedProjection, _ runner: ProjectionRunner<DefinedProjection>, _ printer: RowPrinter
+  ) async throws {
+    let output = Output()
+    let redraws = System.isTerminal(System.standardOutput)
+    var last: DefinedProjection.State?
+    for try await state in runner.states() {
+      if redraws {
+        // To the first place, then clear what is below.
+        output.bytes.append("\u{1B}[H\u{1B}[J")
+        try printer.print(projection.rows(of: state), to: output)
+      } else if let last {
+        try printer.add(projection.differences(from: last, to: state), to: output)
+      } else {
+        try printer.print(projection.rows(of: state), to: output)
       }
-      try output.flushIfFull()
+      last = state
+      try output.flush()
     }
   }
 }

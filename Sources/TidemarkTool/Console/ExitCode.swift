@@ -5,7 +5,7 @@ import TidemarkText
 enum ExitCode: Int32 {
   /// All well.
   case success = 0
-  /// The answer is no: damage found, a conflict.
+  /// The answer is no: damage found, a conflict, a difference.
   case negative = 1
   /// Wrong use: arguments, or input that is not what it should be.
   case usage = 2
@@ -15,7 +15,7 @@ enum ExitCode: Int32 {
   case corrupt = 4
 
   static let list = [
-    ("0", "all well"), ("1", "the answer is no: damage found, a conflict"), ("2", "wrong use, or input that is malformed"),
+    ("0", "all well"), ("1", "the answer is no: damage found, a conflict, a difference"), ("2", "wrong use, or input that is malformed"),
     ("3", "files, permissions, space, another writer, interrupted"), ("4", "the log is damaged and the tool refuses to go on"),
   ]
 

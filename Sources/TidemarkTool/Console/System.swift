@@ -141,6 +141,13 @@ enum System {
     return names.sorted()
   }
 
+  /// When a file was last written, in seconds since 1970; nil if it is gone.
+  static func modificationTime(_ path: String) -> Int64? {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { return nil }
+    return Int64(status.st_mtim.tv_sec)
+  }
+
   /// Nanoseconds on a clock that is never set.
   static func monotonicNanoseconds() -> UInt64 {
     var now = timespec()

@@ -12,6 +12,8 @@ struct Exercise {
     var salvages = false
     /// Whether somebody tries to write first while the disk is full.
     var isFull = false
+    /// Whether so much is appended that a salvaged log needs several frames and segments.
+    var isLong = false
 
     init() {}
 
@@ -22,6 +24,7 @@ struct Exercise {
       trims = flags & 16 != 0
       salvages = flags & 32 != 0
       isFull = flags & 64 != 0
+      isLong = flags & 128 != 0
     }
   }
 
@@ -50,9 +53,10 @@ struct Exercise {
     explain("a reader is served: \(seen.map(\.description) ?? "refused")")
     dump(disk)
     disk.writeRefusal = nil
-    if settings.salvages { salvage(disk, environment) }
+    if settings.salvages { salvage(disk, environment, to: "/salvaged") }
     if settings.isFull { writeWithoutSpace(disk, environment, seen) }
     write(environment, report, seen)
+    if settings.isLong { salvage(disk, environment, to: "/salvaged-long") }
   }
 
   private func options() -> LogOptions {
@@ -134,12 +138,17 @@ struct Exercise {
     }
   }
 
-  private func salvage(_ disk: SimulatedDisk, _ environment: Environment) {
-    let path = "/salvaged"
+  private func salvage(_ disk: SimulatedDisk, _ environment: Environment, to path: String) {
     let onto = attempt("salvaging onto itself", Self.honest.union([.alreadyExists])) {
       try Log.salvage(from: Self.path, to: Self.path, environment: environment)
     }
     require(onto == nil, "a log is salvaged onto itself")
+    let over = attempt("salvaging over a file", Self.honest.union([.notADirectory])) {
+      try Log.salvage(from: Self.path, to: Self.path + "/identity", environment: environment)
+    }
+    require(over == nil, "a log is salvaged over a file")
+    let nowhere = attempt("opening nothing") { try Log.openForReading(at: path, options: options(), environment: environment) }
+    require(nowhere == nil, "a log opens where there is none")
     must("making a directory") { try disk.makeDirectory(path) }
     let salvaged = attempt("salvaging") {
       try Log.salvage(from: Self.path, to: path + "/", environment: environment) { $0.done <= $0.total }
@@ -204,6 +213,10 @@ struct Exercise {
     if settings.seals { _ = attempt("sealing") { try log.seal() } }
     if settings.trims { _ = attempt("trimming") { try log.trim(below: log.size / 2) } }
     must("a batch") { _ = try log.append([NewEvent(type: "a"), NewEvent(type: "b", data: [UInt8](repeating: 7, count: 300))]) }
+    if settings.isLong {
+      let event = NewEvent(type: "long", data: [UInt8](repeating: 3, count: 12000))
+      must("appending much") { for _ in 0..<12 { try log.append(event) } }
+    }
     must("a mark") { _ = try log.recordDurable() }
     let before = Contents(log, "a writer that appended")
     explain("a writer that appended is served: \(before)")

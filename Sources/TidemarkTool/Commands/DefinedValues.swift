@@ -1,0 +1,65 @@
+import TidemarkLog
+import TidemarkProjections
+import TidemarkText
+
+/// What the commands that fold a log by a definition share.
+struct DefinedValues {
+  static let arguments: [CommandDescription.Argument] = [.log, .init("DEFINITION", "a JSON file; Specs/projections.md says what it means")]
+  static let onUnreadable = CommandDescription.Option(
+    "on-unreadable", choices: ["fail", "skip"], "what to do about events that lack what the definition reads (default fail)")
+
+  let log: Log
+  let projection: DefinedProjection
+  let runner: ProjectionRunner<DefinedProjection>
+
+  init(_ arguments: ParsedArguments) throws {
+    let path = arguments.argument("DEFINITION") ?? ""
+    let definition = try ProjectionDefinition(json: System.readFile(path, upTo: 1 << 20), file: path)
+    log = try Log.openForReading(at: arguments.logPath)
+    var options = ProjectionOptions()
+    options.onUnreadable = arguments.value("on-unreadable") == "skip" ? .skip : .fail
+    projection = definition.projection
+    runner = try ProjectionRunner(projection, of: log, options: options)
+  }
+
+  /// A point of a log's history, as an argument names it.
+  enum Moment {
+    case now
+    case offset(Offset)
+    case time(Timestamp)
+
+    static let summary = "an offset (how many events the log had), a time (RFC 3339, by the devices' clocks), or now"
+
+    init(_ name: String, _ arguments: ParsedArguments) throws {
+      let text = arguments.argument(name) ?? ""
+      if text == "now" {
+        self = .now
+      } else if let offset = Offset(text) {
+        self = .offset(offset)
+      } else if let time = try? RFC3339(text) {
+        self = .time(Timestamp(nanoseconds: time.nanoseconds))
+      } else {
+        throw arguments.error("\(name) \(text)", why: "it is neither an offset, a time such as 2013-03-10T12:00:00Z, nor now")
+      }
+    }
+  }
+
+  /// The values as of a moment, with a remark on standard error about what was passed over.
+  func state(at moment: Moment) throws -> Projected<DefinedProjection.State> {
+    let progress: (FoldProgress) -> Bool = { _ in !Interrupt.isRequested }
+    let projected: Projected<DefinedProjection.State>
+    switch moment {
+    case .now:
+      try runner.catchUp(progress: progress)
+      projected = try runner.current()
+      // It is a cache: who may not write there folds again the next time.
+      _ = try? runner.save()
+    case .offset(let offset): projected = try runner.state(asOf: offset, progress: progress)
+    case .time(let time): projected = try runner.state(asOf: time, progress: progress)
+    }
+    if projected.report.unreadableCount > 0 {
+      Output.complain("\(projected.report.unreadableCount) events could not be read and were passed over")
+    }
+    return projected
+  }
+}
