@@ -52,6 +52,76 @@ import TidemarkProjections
     #expect(try again.state().count == 41 && again.state().first == "1:0-0")
   }
 
+  /// Four sealed segments of ten events behind the session's record.
+  private func segments() throws -> Fixture {
+    let fixture = try Fixture()
+    for segment in 0..<4 {
+      for number in 0..<10 { try fixture.log.append(event("\(segment)-\(number)")) }
+      try fixture.log.seal()
+    }
+    return fixture
+  }
+
+  @Test func `on a trimmed log it begins again if that is asked for, and says so from then on`() throws {
+    let fixture = try segments()
+    try fixture.log.trim(below: 25)
+    var options = ProjectionOptions()
+    options.restartsWhereTrimmed = true
+    let runner = try ProjectionRunner(Trail(), of: fixture.log, options: options)
+    #expect(runner.position == 21)
+    let partial = try runner.current()
+    #expect(partial.report.missingBelow == 21 && partial.state.first == "21:2-0" && partial.state.count == 20)
+    #expect(try runner.state(asOf: 30).report.missingBelow == 21)
+    #expect(error { _ = try runner.state(asOf: 20) }?.code == .historyTrimmed)
+    try runner.save()
+    try fixture.log.append(event("more"))
+    // Who does not ask for it goes on with what was saved, and learns what it lacks.
+    let again = try ProjectionRunner(Trail(), of: fixture.log).current()
+    #expect(again.report.missingBelow == 21 && again.state.count == 21)
+    #expect(try fixture.log.savedSnapshots().map(\.missingBelow) == [21])
+    // Where nothing was trimmed there is nothing to begin again.
+    let whole = try ProjectionRunner(Trail(), of: try segments().log, options: options).current()
+    #expect(whole.report.missingBelow == 0 && whole.state.count == 40)
+  }
+
+  @Test func `trimming leaves two snapshots of each projection, or is refused`() throws {
+    let fixture = try segments()
+    let log = fixture.log
+    var options = ProjectionOptions()
+    options.finestSpacing = 1
+    let runner = try ProjectionRunner(Trail(), of: log, options: options)
+    try runner.catchUp()
+    try runner.save()
+    let positions = try log.savedSnapshots().map(\.position)
+    #expect(positions.last == log.size && positions.count > 3)
+    // A second projection that was saved once keeps everything.
+    let other = try ProjectionRunner(Trail(name: "other"), of: log)
+    try other.catchUp()
+    try other.save()
+    let refused = error { try log.trimKeepingProjections(below: 35) }
+    #expect(refused?.code == .projectionsNeedHistory && refused?.what.contains("other") ?? false && log.first == 0)
+    // Saved again later, it has two; the trim stops at the first of them.
+    try log.append(event("more"))
+    try log.seal()
+    try other.catchUp()
+    try other.save()
+    try runner.catchUp()
+    try runner.save()
+    #expect(try log.trimKeepingProjections(below: log.size) == 41)
+    for name in ["trail", "other"] {
+      let kept = try log.savedSnapshots().filter { $0.name == name && $0.trouble == nil }
+      #expect(kept.count >= 2, "\(name)")
+    }
+    // One that is damaged does not count.
+    let last = try #require(try log.savedSnapshots().last { $0.name == "other" }?.path)
+    try fixture.disk.image.flipBit(400, of: last)
+    #expect(try log.savedSnapshots().count { $0.name == "other" && $0.trouble != nil } >= 1)
+    #expect(error { try log.trimKeepingProjections(below: log.size) }?.code == .projectionsNeedHistory)
+    // Each still goes on.
+    try log.append(event("more"))
+    for name in ["trail", "other"] { #expect(try ProjectionRunner(Trail(name: name), of: log).current().state.count == 42) }
+  }
+
   @Test func `a correction of what was trimmed leaves the value, and is counted`() throws {
     let fixture = try Fixture()
     for number in 0..<30 {

@@ -67,6 +67,23 @@ struct ProjectTests {
     #expect(try space.run("projections", "log", "--json").output.contains(#""trouble":"it is no whole snapshot""#))
   }
 
+  @Test("trim leaves what projections need; without it, values are refused or say what they lack")
+  func trimmed() throws {
+    #expect(try space.run("seal", "log").code == 0)
+    #expect(try space.run("append", "log", input: "{\"k\":\"a\",\"v\":1}\n").code == 0)
+    try space.write("count.json", #"{"name": "c", "key": ["/k"], "fold": "count"}"#)
+    #expect(try space.run("project", "log", "count.json").code == 0)
+    let refused = try space.run("trim", "log", "--below", "7")
+    #expect(refused.code == 3 && refused.errors.contains("projection c needs"))
+    try FileManager.default.removeItem(atPath: space.path("log/projections"))
+    #expect(try space.run("trim", "log", "--below", "7").code == 0)
+    #expect(try space.run("project", "log", "sum.json").code == 3)
+    let partial = try space.run("project", "log", "sum.json", "--restart")
+    #expect(partial.code == 0 && partial.lines == ["a  1"] && partial.errors.contains("lack all events below offset 7"))
+    #expect(try space.run("project", "log", "sum.json").errors.contains("lack all events below offset 7"))
+    #expect(try space.run("projections", "log").lines[1].contains("lacks all events below offset 7"))
+  }
+
   @Test("follow adds the rows that change, and Ctrl-C ends it well")
   func follow() throws {
     let running = try space.start(["project", "log", "sum.json", "--follow"], standardInput: FileHandle.nullDevice)

@@ -8,15 +8,12 @@ internal import TidemarkText
 /// let rows = definition.projection.rows(of: try runner.current().state)
 /// ```
 public struct DefinedProjection: Projection {
-  /// The value by key, as the fold keeps it.
+  /// The value by key, as the fold keeps it: in one of these, the others stay empty.
   public struct State: Sendable, Equatable {
-    enum Values: Sendable, Equatable {
-      case counts([String: UInt64])
-      case sums([String: SumByKey.Total])
-      case extremes([String: ExtremesByKey.Extremes])
-      case latest([String: LatestByKey.Latest])
-    }
-    var values: Values
+    var counts: [String: UInt64] = [:]
+    var sums: [String: SumByKey.Total] = [:]
+    var extremes: [String: ExtremesByKey.Extremes] = [:]
+    var latest: [String: LatestByKey.Latest] = [:]
   }
 
   /// One key and its value.
@@ -57,101 +54,64 @@ public struct DefinedProjection: Projection {
       }
   }
 
-  public var initial: State {
-    switch folder {
-    case .count(let projection): State(values: .counts(projection.initial))
-    case .sum(let projection): State(values: .sums(projection.initial))
-    case .extremes(let projection): State(values: .extremes(projection.initial))
-    case .latest(let projection): State(values: .latest(projection.initial))
-    }
-  }
+  public var initial: State { State() }
 
   public func apply(_ event: EventView, at place: Place, to state: inout State) throws {
-    // The values are taken out of the state, or changing them would copy them.
-    switch (folder, state.take()) {
-    case (.count(let projection), .counts(var values)):
-      defer { state.values = .counts(values) }
-      try projection.apply(event, at: place, to: &values)
-    case (.sum(let projection), .sums(var values)):
-      defer { state.values = .sums(values) }
-      try projection.apply(event, at: place, to: &values)
-    case (.extremes(let projection), .extremes(var values)):
-      defer { state.values = .extremes(values) }
-      try projection.apply(event, at: place, to: &values)
-    case (.latest(let projection), .latest(var values)):
-      defer { state.values = .latest(values) }
-      try projection.apply(event, at: place, to: &values)
-    case (_, let other): state.values = other
+    switch folder {
+    case .count(let projection): try projection.apply(event, at: place, to: &state.counts)
+    case .sum(let projection): try projection.apply(event, at: place, to: &state.sums)
+    case .extremes(let projection): try projection.apply(event, at: place, to: &state.extremes)
+    case .latest(let projection): try projection.apply(event, at: place, to: &state.latest)
     }
   }
 
   public func retract(_ event: EventView, at place: Place, from state: inout State) throws -> Bool {
-    switch (folder, state.take()) {
-    case (.count(let projection), .counts(var values)):
-      defer { state.values = .counts(values) }
-      return try projection.retract(event, at: place, from: &values)
-    case (.sum(let projection), .sums(var values)):
-      defer { state.values = .sums(values) }
-      return try projection.retract(event, at: place, from: &values)
-    case (.extremes(let projection), .extremes(var values)):
-      defer { state.values = .extremes(values) }
-      return try projection.retract(event, at: place, from: &values)
-    case (.latest(let projection), .latest(var values)):
-      defer { state.values = .latest(values) }
-      return try projection.retract(event, at: place, from: &values)
-    case (_, let other):
-      state.values = other
-      return false
+    switch folder {
+    case .count(let projection): try projection.retract(event, at: place, from: &state.counts)
+    case .sum(let projection): try projection.retract(event, at: place, from: &state.sums)
+    case .extremes(let projection): try projection.retract(event, at: place, from: &state.extremes)
+    case .latest(let projection): try projection.retract(event, at: place, from: &state.latest)
     }
   }
 
   public func encode(_ state: State) -> [UInt8] {
-    switch (folder, state.values) {
-    case (.count(let projection), .counts(let values)): projection.encode(values)
-    case (.sum(let projection), .sums(let values)): projection.encode(values)
-    case (.extremes(let projection), .extremes(let values)): projection.encode(values)
-    case (.latest(let projection), .latest(let values)): projection.encode(values)
-    default: []
+    switch folder {
+    case .count(let projection): projection.encode(state.counts)
+    case .sum(let projection): projection.encode(state.sums)
+    case .extremes(let projection): projection.encode(state.extremes)
+    case .latest(let projection): projection.encode(state.latest)
     }
   }
 
   public func decode(_ bytes: [UInt8]) throws -> State {
     switch folder {
-    case .count(let projection): State(values: .counts(try projection.decode(bytes)))
-    case .sum(let projection): State(values: .sums(try projection.decode(bytes)))
-    case .extremes(let projection): State(values: .extremes(try projection.decode(bytes)))
-    case .latest(let projection): State(values: .latest(try projection.decode(bytes)))
+    case .count(let projection): State(counts: try projection.decode(bytes))
+    case .sum(let projection): State(sums: try projection.decode(bytes))
+    case .extremes(let projection): State(extremes: try projection.decode(bytes))
+    case .latest(let projection): State(latest: try projection.decode(bytes))
     }
   }
 
   /// The table, in the order of keys.
   public func rows(of state: State) -> [Row] {
     let rows: [Row] =
-      switch state.values {
-      case .counts(let values): values.map { Row(key: $0, value: String($1), count: $1) }
-      case .sums(let values):
-        values.map { key, total in
+      switch folder {
+      case .count: state.counts.map { Row(key: $0, value: String($1), count: $1) }
+      case .sum:
+        state.sums.map { key, total in
           let number = definition.fold == .average ? total.average(fractionDigits: definition.digits) : total.sum
           return Row(key: key, value: number.description, count: total.count)
         }
-      case .extremes(let values):
-        values.map { key, extremes in
+      case .extremes:
+        state.extremes.map { key, extremes in
           let isLow = definition.fold == .minimum
           return Row(
             key: key, value: (isLow ? extremes.minimum : extremes.maximum).description,
             count: isLow ? extremes.minimumCount : extremes.maximumCount)
         }
-      case .latest(let values): values.map { Row(key: $0, value: String(decoding: $1.value, as: UTF8.self), count: nil) }
+      case .latest: state.latest.map { Row(key: $0, value: String(decoding: $1.value, as: UTF8.self), count: nil) }
       }
     return rows.sorted { $0.key < $1.key }
-  }
-}
-
-extension DefinedProjection.State {
-  fileprivate mutating func take() -> Values {
-    let taken = values
-    values = .counts([:])
-    return taken
   }
 }
 

@@ -4,6 +4,8 @@ extension LogError.Code {
   /// A projection needs events that were trimmed, and has no snapshot that reaches to where the log begins: `LogError.offsets` ends
   /// there. It never folds from the middle as if that were the beginning; get the history, or a snapshot, back.
   public static let historyTrimmed = LogError.Code(rawValue: "historyTrimmed")
+  /// Trimming would take from a projection what it needs to go on: see `Log.trimKeepingProjections(below:in:)`.
+  public static let projectionsNeedHistory = LogError.Code(rawValue: "projectionsNeedHistory")
   /// An event can't be read and the policy is to fail: `LogError.offsets` says which.
   public static let unreadableEvent = LogError.Code(rawValue: "unreadableEvent")
   /// The caller, or the cancelled task, stopped a fold. What was folded stays; the next call goes on there.

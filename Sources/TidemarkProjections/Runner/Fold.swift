@@ -17,6 +17,8 @@ struct Ledger: Sendable {
   var unreadableCount: UInt64 = 0
   var parked: [ProjectionReport.Parked] = []
   var damagedOffsetCount: UInt64 = 0
+  /// Where a fold began that was begun again on a trimmed log; 0 for one of the whole history.
+  var missingBelow: Offset = 0
   /// What was corrected from this place on could not be mended: the state does not count until it was folded again.
   var refoldFrom: Offset?
 
@@ -25,6 +27,7 @@ struct Ledger: Sendable {
     report.unreadableCount = unreadableCount
     report.parked = parked
     report.damagedOffsetCount = damagedOffsetCount
+    report.missingBelow = missingBelow
     report.setAsideCount = corrections.setAsideCount
     return report
   }

@@ -42,6 +42,9 @@ public struct ProjectionReport: Sendable, Equatable {
   public internal(set) var parked: [Parked] = []
   /// Offsets that damage in the log hides, and that were passed over as the policy says.
   public internal(set) var damagedOffsetCount: UInt64 = 0
+  /// The value lacks all events below this offset: it was begun again on a trimmed log, see ``ProjectionOptions/restartsWhereTrimmed``.
+  /// 0 for a value of the whole history.
+  public internal(set) var missingBelow: Offset = 0
   /// Corrections that left the value as it was, because what they replace was trimmed.
   public internal(set) var setAsideCount = 0
   /// Snapshots that did not serve, since the runner was made.
@@ -97,6 +100,10 @@ public struct ProjectionOptions: Sendable {
   public var directory: String?
   /// Default ``UnreadablePolicy/fail``.
   public var onUnreadable: UnreadablePolicy = .fail
+  /// Whether a projection that needs trimmed events begins again with the first event that is left. Its values then lack what came
+  /// before, now and after the log was opened again: ``ProjectionReport/missingBelow`` says so. Otherwise it is refused with
+  /// `LogError.Code.historyTrimmed`. Default: refused.
+  public var restartsWhereTrimmed = false
   /// Snapshots lie no closer than so many events, but for those that are asked for: folding fewer is cheaper than saving.
   package var finestSpacing: Offset = 4096
 

@@ -40,7 +40,7 @@ public final class ProjectionRunner<P: Projection>: Sendable {
     self.log = log
     self.options = options
     let store = SnapshotStore(options.directory ?? "\(log.path)/projections", name: projection.name, log.environment.fileSystem)
-    saved = SavedFolds(projection: projection, log: log, store: store, policy: options.onUnreadable)
+    saved = SavedFolds(projection: projection, log: log, store: store, options: options)
     var discarded: [ProjectionReport.DiscardedSnapshot] = []
     let end = log.isWriter ? log.size : try log.refresh()
     core = Locked(Core(fold: try saved.resume(&discarded) { $0 <= end }, discarded: discarded))

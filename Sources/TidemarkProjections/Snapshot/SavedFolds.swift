@@ -5,7 +5,7 @@ struct SavedFolds<P: Projection>: Sendable {
   let projection: P
   let log: Log
   let store: SnapshotStore
-  let policy: ProjectionOptions.UnreadablePolicy
+  let options: ProjectionOptions
 
   private var snapshot: Snapshot<P> { Snapshot(projection: projection, identity: log.identity) }
 
@@ -16,8 +16,13 @@ struct SavedFolds<P: Projection>: Sendable {
   ) throws(LogError) -> Fold<P.State> {
     if let fold = try newest(&discarded, at: isCandidate, where: isWanted) { return fold }
     let first = log.first
-    if first > 0 { throw .historyTrimmed(projection.name, position: 0, first: first) }
-    return Fold(initial: projection.initial)
+    if first > 0 && !(options.restartsWhereTrimmed && isCandidate(first)) {
+      throw .historyTrimmed(projection.name, position: 0, first: first)
+    }
+    var fold = Fold(initial: projection.initial)
+    fold.ledger.position = first
+    fold.ledger.missingBelow = first
+    return fold
   }
 
   /// The newest that serves, of those at offsets that do. Those that can't serve are removed, but for those that could not be read just
@@ -50,7 +55,7 @@ struct SavedFolds<P: Projection>: Sendable {
     if lastID != .zero, let found = try? log.event(at: position - 1), found.id != lastID {
       throw UnreadableEvent("the log holds another event at offset \(position - 1) now")
     }
-    switch policy {
+    switch options.onUnreadable {
     case .skip: break
     case .park where fold.ledger.parked.count != fold.ledger.unreadableCount:
       throw UnreadableEvent("it skipped events that are to be parked now")

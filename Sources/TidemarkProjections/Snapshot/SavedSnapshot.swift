@@ -14,6 +14,8 @@ public struct SavedSnapshot: Sendable, Equatable {
   public var version: UInt32?
   /// The latest time of an event in it; nil if that can't be read, or there is none.
   public var latestTime: Timestamp?
+  /// The state lacks all events below this offset: see ``ProjectionReport/missingBelow``.
+  public var missingBelow: Offset = 0
   /// The size of the file, in bytes.
   public var byteCount: UInt64
   /// The file.
@@ -31,13 +33,19 @@ extension Log {
   public func savedSnapshots(in directory: String? = nil) throws -> [SavedSnapshot] {
     let files = environment.fileSystem
     let parent = directory ?? "\(path)/projections"
-    guard try files.status(parent) != nil else { return [] }
     var found: [SavedSnapshot] = []
-    for name in try files.list(parent).sorted() where isName(name) {
+    for name in try savedNames(in: directory) {
       let store = SnapshotStore(parent, name: name, files)
       for position in try store.positions() { found.append(try saved(name, position, store)) }
     }
     return found
+  }
+
+  /// The projections that have a directory.
+  private func savedNames(in directory: String?) throws -> [String] {
+    let parent = directory ?? "\(path)/projections"
+    guard try environment.fileSystem.status(parent) != nil else { return [] }
+    return try environment.fileSystem.list(parent).filter { isName($0) }.sorted()
   }
 
   private func saved(_ name: String, _ position: Offset, _ store: SnapshotStore) throws(LogError) -> SavedSnapshot {
@@ -47,9 +55,46 @@ extension Log {
       let header = try SnapshotHeader(bytes, identity: identity, name: name, position: position)
       snapshot.version = header.projectionVersion
       if header.latestTime != .earliest { snapshot.latestTime = header.latestTime }
+      var reader = header.rest
+      _ = (try reader.tally(), try reader.tally())
+      snapshot.missingBelow = try reader.tally()
       if position > size { snapshot.trouble = "it holds events beyond the log's end" }
       if position < first { snapshot.trouble = "it ends before the log begins" }
     } catch { snapshot.trouble = error.why }
     return snapshot
+  }
+}
+
+extension Log {
+  /// Removes whole segments below `floor`, as far as the saved projections allow: of each that has snapshots beside the log, two that serve
+  /// stay at or above where the log then begins, so that its values go on from there even if one of them is damaged later.
+  ///
+  /// - Parameters:
+  ///   - floor: only segments whose events all lie below it are removed.
+  ///   - directory: as in ``ProjectionOptions/directory``; nil: beside the log.
+  ///
+  /// Returns where the log begins afterwards. Throws as `Log.trim(below:)` does, and `LogError.Code.projectionsNeedHistory` if a projection
+  /// keeps every segment that was to go; nothing is removed then.
+  ///
+  /// ```swift
+  /// try runner.save()
+  /// let first = try log.trimKeepingProjections(below: settled)
+  /// ```
+  @discardableResult
+  public func trimKeepingProjections(below floor: Offset, in directory: String? = nil) throws -> Offset {
+    let sound = try savedSnapshots(in: directory).filter { $0.trouble == nil }
+    let names = Set(try savedNames(in: directory))
+    // Of each projection, the last but one; none may be below the floor.
+    let bounds = names.map { name in (name, sound.filter { $0.name == name }.dropLast().last?.position ?? 0) }
+    guard let (name, bound) = bounds.min(by: { $0.1 < $1.1 }), bound < floor else { return try trim(below: floor) }
+    let before = first
+    let after = bound > before ? try trim(below: bound) : before
+    if after == before {
+      throw LogError(
+        .projectionsNeedHistory, "the projection \(name) needs what is to be trimmed", offsets: before..<floor,
+        why: "it has fewer than two sound snapshots at or above offset \(floor)",
+        advice: "bring it up to date and save it, more than once if need be, or delete its directory if nobody asks for it any more")
+    }
+    return after
   }
 }

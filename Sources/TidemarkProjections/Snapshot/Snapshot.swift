@@ -31,6 +31,7 @@ struct Snapshot<P: Projection> {
     bytes.add(text: projection.name)
     bytes.add(fold.ledger.unreadableCount)
     bytes.add(fold.ledger.damagedOffsetCount)
+    bytes.add(fold.ledger.missingBelow)
     bytes.add(UInt64(fold.ledger.parked.count))
     for parked in fold.ledger.parked {
       bytes.add(parked.offset)
@@ -55,6 +56,7 @@ struct Snapshot<P: Projection> {
     fold.ledger.latestTime = header.latestTime
     fold.ledger.unreadableCount = try reader.tally()
     fold.ledger.damagedOffsetCount = try reader.tally()
+    fold.ledger.missingBelow = try reader.tally()
     for _ in 0..<(try reader.count(elementByteCount: 12)) {
       fold.ledger.parked.append(ProjectionReport.Parked(offset: try reader.u64(), why: try reader.text()))
     }

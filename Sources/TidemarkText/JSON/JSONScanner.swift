@@ -19,11 +19,21 @@ package struct JSONScanner: Sendable {
   /// For each pointer the byte range of its value in the last scan, quotes included.
   package private(set) var found: [Range<Int>?]
   private var at = 0
+  /// Of the pointers' tokens at each depth, one row for each depth.
+  private let prints: [Print]
 
   package init(pointers: [JSONPointer] = []) {
     precondition(pointers.count <= 64)
     self.pointers = pointers
     found = Array(repeating: nil, count: pointers.count)
+    let deepest = pointers.reduce(0) { max($0, $1.tokens.count) }
+    prints = (0..<deepest).flatMap { depth in
+      pointers.map { pointer in
+        guard pointer.tokens.count > depth else { return .none }
+        let token = pointer.tokens[depth]
+        return Print(token.span, token.indices)
+      }
+    }
   }
 
   /// Checks that `bytes` are one JSON value with white space around it at most, and returns where the value stands.
@@ -157,17 +167,52 @@ package struct JSONScanner: Sendable {
 
   /// The pointers of `wanted` whose token at this depth is the member's name. What an earlier member of that name gave is forgotten.
   private mutating func matching(_ bytes: Span<UInt8>, _ name: Range<Int>, isPlain: Bool, depth: Int, wanted: UInt64) -> UInt64 {
-    let raw = bytes.extracting(name.lowerBound + 1..<name.upperBound - 1)
-    // A name that stands for no text matches nothing.
-    let unescaped = isPlain ? nil : (try? JSONString.decode(bytes, name)).map { Array($0.utf8) } ?? [0xFF]
     var matching: UInt64 = 0
+    if isPlain {
+      let print = Print(bytes, name.lowerBound + 1..<name.upperBound - 1)
+      let row = (depth - 1) * pointers.count
+      guard row < prints.count else { return 0 }
+      var rest = wanted
+      while rest != 0 {
+        let index = rest.trailingZeroBitCount
+        rest &= rest - 1
+        guard prints[row + index] == print, print.isWhole || isToken(bytes, name, index, depth) else { continue }
+        matching |= 1 << UInt64(index)
+        found[index] = nil
+      }
+      return matching
+    }
+    // A name that stands for no text matches nothing.
+    guard let text = try? JSONString.decode(bytes, name) else { return 0 }
     for index in pointers.indices where wanted >> UInt64(index) & 1 == 1 && pointers[index].tokens.count >= depth {
-      let token = pointers[index].tokens[depth - 1]
-      guard unescaped.map({ $0 == token }) ?? (raw.count == token.count && raw.equals(token.span)) else { continue }
+      guard text.utf8.elementsEqual(pointers[index].tokens[depth - 1]) else { continue }
       matching |= 1 << UInt64(index)
       found[index] = nil
     }
     return matching
+  }
+
+  private func isToken(_ bytes: Span<UInt8>, _ name: Range<Int>, _ index: Int, _ depth: Int) -> Bool {
+    let token = pointers[index].tokens[depth - 1]
+    return bytes.extracting(name.lowerBound + 1..<name.upperBound - 1).equals(token.span)
+  }
+
+  /// Length and first bytes of a name: names that differ are told apart without a look at the rest.
+  private struct Print: Equatable {
+    var count: Int
+    var first: UInt64 = 0
+
+    /// Whether nothing of the name is left out.
+    var isWhole: Bool { count <= 8 }
+
+    init(_ bytes: Span<UInt8>, _ range: Range<Int>) {
+      count = range.count
+      for index in range.prefix(8) { first = first << 8 | UInt64(bytes[index]) }
+    }
+
+    /// What no name has.
+    static var none: Print { Print(count: -1) }
+    private init(count: Int) { self.count = count }
   }
 
   // MARK: Scalars
@@ -178,7 +223,9 @@ package struct JSONScanner: Sendable {
     let opening = at
     var isPlain = true
     at += 1
-    while at < bytes.count {
+    while true {
+      skipPlain(bytes)
+      guard at < bytes.count else { break }
       let byte = bytes[at]
       if byte == UInt8(ascii: "\"") {
         at += 1
@@ -198,6 +245,25 @@ package struct JSONScanner: Sendable {
       }
     }
     throw TextError(at: at, "the JSON text ends inside the string begun at byte \(opening + 1)")
+  }
+
+  /// Goes over printable ASCII other than quotes and backslashes, eight bytes at a time: what the high bits of `marks` then stand for may be
+  /// wrong only behind one that is right (Warren, Hacker's Delight, "find first 0-byte").
+  @inline(__always) private mutating func skipPlain(_ bytes: Span<UInt8>) {
+    let raw = unsafe bytes.bytes
+    let (low, high) = (0x0101_0101_0101_0101 as UInt64, 0x8080_8080_8080_8080 as UInt64)
+    while raw.byteCount &- at >= 8 {
+      let word = UInt64(littleEndian: unsafe raw.unsafeLoadUnaligned(fromByteOffset: at, as: UInt64.self))
+      let quote = word ^ (low &* 0x22)
+      let backslash = word ^ (low &* 0x5C)
+      let controls = (word &- low &* 0x20) & ~word
+      let marks = (word | controls | (quote &- low) & ~quote | (backslash &- low) & ~backslash) & high
+      if marks != 0 {
+        at += marks.trailingZeroBitCount >> 3
+        return
+      }
+      at += 8
+    }
   }
 
   private mutating func escape(_ bytes: Span<UInt8>) throws(TextError) {

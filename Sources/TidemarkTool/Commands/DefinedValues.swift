@@ -8,6 +8,9 @@ struct DefinedValues {
   static let onUnreadable = CommandDescription.Option(
     "on-unreadable", choices: ["fail", "skip"], "what to do about events that lack what the definition reads (default fail)")
 
+  static let restart = CommandDescription.Option(
+    "restart", nil, "begin again with the first event that is left, if what the values need was trimmed; they then lack what came before")
+
   let log: Log
   let projection: DefinedProjection
   let runner: ProjectionRunner<DefinedProjection>
@@ -18,6 +21,7 @@ struct DefinedValues {
     log = try Log.openForReading(at: arguments.logPath)
     var options = ProjectionOptions()
     options.onUnreadable = arguments.value("on-unreadable") == "skip" ? .skip : .fail
+    options.restartsWhereTrimmed = arguments.isSet("restart")
     projection = definition.projection
     runner = try ProjectionRunner(projection, of: log, options: options)
   }
@@ -56,6 +60,9 @@ struct DefinedValues {
       _ = try? runner.save()
     case .offset(let offset): projected = try runner.state(asOf: offset, progress: progress)
     case .time(let time): projected = try runner.state(asOf: time, progress: progress)
+    }
+    if projected.report.missingBelow > 0 {
+      Output.complain("the values lack all events below offset \(projected.report.missingBelow), which were trimmed")
     }
     if projected.report.unreadableCount > 0 {
       Output.complain("\(projected.report.unreadableCount) events could not be read and were passed over")

@@ -1,4 +1,5 @@
 import TidemarkLog
+import TidemarkProjections
 import TidemarkText
 
 enum SealCommand {
@@ -33,7 +34,9 @@ enum TrimCommand {
     "trim", "remove the oldest segments", arguments: [.log],
     options: [.init("below", "OFFSET", "only segments whose events all lie below this offset are removed"), .onCorruption, .json],
     notes: [
-      "Whole segments go, oldest first; the log then starts at the first event of the oldest segment that is left. This can't be undone."
+      "Whole segments go, oldest first; the log then starts at the first event of the oldest segment that is left. This can't be undone.",
+      "Of each projection with saved values (`tidemark projections`), two of them stay at or above the new start, so that its values go "
+        + "on from there: `tidemark project` saves one.",
     ],
     examples: [.init("tidemark trim captures --below 500000", "give up what lies below offset 500000, as far as whole segments go")])
 
@@ -43,7 +46,7 @@ enum TrimCommand {
     }
     let log = try Log.open(at: arguments.logPath, options: arguments.writingOptions())
     let before = log.first
-    let first = try log.trim(below: floor)
+    let first = try log.trimKeepingProjections(below: floor)
     try log.close()
     if arguments.isSet("json") {
       var json = JSONWriter()

@@ -9,6 +9,7 @@ enum ProjectCommand {
     options: [
       RowPrinter.option,
       DefinedValues.onUnreadable,
+      DefinedValues.restart,
       .init("follow", nil, "go on with the values as they change, until Ctrl-C: a terminal is redrawn, elsewhere changed rows are added"),
     ],
     notes: [

@@ -25,9 +25,14 @@ enum ProjectionsCommand {
       let cells = [
         snapshot.name, "\(snapshot.position)", "\(behind(snapshot, log.size))", written(snapshot) ?? "-", "\(snapshot.byteCount)",
       ]
-      output.line(row(cells, width) + (snapshot.trouble.map { "  can't be used: \($0)" } ?? ""))
+      output.line(row(cells, width) + note(snapshot))
     }
     return .success
+  }
+
+  private static func note(_ snapshot: SavedSnapshot) -> String {
+    if let trouble = snapshot.trouble { return "  can't be used: \(trouble)" }
+    return snapshot.missingBelow > 0 ? "  lacks all events below offset \(snapshot.missingBelow)" : ""
   }
 
   private static func behind(_ snapshot: SavedSnapshot, _ size: Offset) -> Offset { size - min(size, snapshot.position) }
@@ -57,6 +62,7 @@ enum ProjectionsCommand {
       json.member("latest_event", RFC3339.format(nanoseconds: time.nanoseconds, fractionDigits: 9))
     }
     json.member("path", snapshot.path)
+    if snapshot.missingBelow > 0 { json.member("missing_below", snapshot.missingBelow) }
     if let trouble = snapshot.trouble { json.member("trouble", trouble) }
     json.endObject()
     return json

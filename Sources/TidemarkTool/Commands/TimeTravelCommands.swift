@@ -6,7 +6,7 @@ enum AsOfCommand {
   static let description = CommandDescription(
     "as-of", "fold events into values, as they were at a point of the log's history",
     arguments: DefinedValues.arguments + [.init("MOMENT", DefinedValues.Moment.summary)],
-    options: [RowPrinter.option, DefinedValues.onUnreadable],
+    options: [RowPrinter.option, DefinedValues.onUnreadable, DefinedValues.restart],
     notes: [
       "As of an offset: all events below it, and none after. As of a time: all events whose own time is not later. Clocks jump, so "
         + "these need not be the first ones. Corrections that came later do not count: what was known then is what was wrong then."
@@ -29,7 +29,7 @@ enum DiffCommand {
   static let description = CommandDescription(
     "diff", "show which values differ between two points of the log's history",
     arguments: DefinedValues.arguments + [.init("A", DefinedValues.Moment.summary), .init("B", "likewise")],
-    options: [RowPrinter.option, DefinedValues.onUnreadable],
+    options: [RowPrinter.option, DefinedValues.onUnreadable, DefinedValues.restart],
     notes: ["One row for each key whose value or count differs: the key, its value at A, its value at B. The exit code is 1 if any does."],
     examples: [
       .init("tidemark diff captures inside.json 2013-03-10T22:00:00-04:00 2013-03-11T07:00:00-04:00", "what changed overnight"),
