@@ -26,7 +26,7 @@ UNSAFE_ALLOWED = (
     "Sources/TidemarkLog/Format/FrameBuffer.swift",
     "Sources/TidemarkLog/Format/IDPages.swift",
     "Sources/TidemarkLog/Format/Record+Encode.swift",
-    "Sources/TidemarkText/Bytes/Span+Copy.swift",
+    "Sources/TidemarkText/Bytes/Span+Bytes.swift",
     "Sources/TidemarkTool/Console/System.swift",
     "Sources/TidemarkLog/Format/Compression.swift",
     "Sources/TidemarkLog/Format/Hash.swift",

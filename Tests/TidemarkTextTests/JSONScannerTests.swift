@@ -45,6 +45,46 @@ struct JSONScannerTests {
     ([0xE2, 0x28, 0xA1], 0),
   ]
 
+  @Test("sees every byte at every place of a string, whatever stands around it")
+  func everyByteInAString() {
+    for length in 1...20 {
+      for place in 0..<length {
+        for byte in UInt8.min...UInt8.max {
+          var text = [UInt8](repeating: UInt8(ascii: "a"), count: length)
+          text[place] = byte
+          // What follows must not hide it.
+          if place + 1 < length { text[place + 1] = 0x21 }
+          let quoted = [UInt8(ascii: "\"")] + text + [UInt8(ascii: "\"")]
+          var scanner = JSONScanner()
+          var found: TextError?
+          do throws(TextError) { _ = try scanner.scan(quoted.span) } catch { found = error }
+          switch byte {
+          case UInt8(ascii: "\""): #expect(found?.position == place + 2, "\(length) \(place)")
+          // It escapes the quote that was to end the string.
+          case UInt8(ascii: "\\") where place + 1 == length: #expect(found?.position == length + 2, "\(length)")
+          case 0..<0x20, UInt8(ascii: "\\"), 0x80...: #expect(found?.position == place + 1, "\(length) \(place) \(byte)")
+          default: #expect(found == nil, "\(length) \(place) \(byte)")
+          }
+        }
+      }
+    }
+  }
+
+  @Test("tells long names apart that begin alike")
+  func longNames() throws {
+    for length in 1...20 {
+      let name = String(repeating: "n", count: length)
+      let pointer = try JSONPointer("/" + name)
+      for other in [name + "n", String(name.dropLast()) + "m", "m" + name.dropFirst(), String(name.dropLast())] {
+        var scanner = JSONScanner(pointers: [pointer])
+        _ = try scanner.scan(Array("{\"\(other)\":1}".utf8).span)
+        #expect(scanner.found[0] == nil, "\(name) \(other)")
+        _ = try scanner.scan(Array("{\"\(other)\":1,\"\(name)\":2}".utf8).span)
+        #expect(scanner.found[0] != nil, "\(name) \(other)")
+      }
+    }
+  }
+
   @Test("refuses invalid UTF-8 in strings", arguments: invalidUTF8)
   func refusesInvalidUTF8(_ bytes: [UInt8], _ position: Int) {
     let text = [UInt8(ascii: "\"")] + bytes + [UInt8(ascii: "\"")]

@@ -247,13 +247,12 @@ package struct JSONScanner: Sendable {
     throw TextError(at: at, "the JSON text ends inside the string begun at byte \(opening + 1)")
   }
 
-  /// Goes over printable ASCII other than quotes and backslashes, eight bytes at a time: what the high bits of `marks` then stand for may be
-  /// wrong only behind one that is right (Warren, Hacker's Delight, "find first 0-byte").
+  /// Goes over printable ASCII other than quotes and backslashes, eight bytes at a time. A high bit of `marks` may be set wrongly only
+  /// behind one that is right (Warren, Hacker's Delight, "find first 0-byte").
   @inline(__always) private mutating func skipPlain(_ bytes: Span<UInt8>) {
-    let raw = unsafe bytes.bytes
     let (low, high) = (0x0101_0101_0101_0101 as UInt64, 0x8080_8080_8080_8080 as UInt64)
-    while raw.byteCount &- at >= 8 {
-      let word = UInt64(littleEndian: unsafe raw.unsafeLoadUnaligned(fromByteOffset: at, as: UInt64.self))
+    while bytes.count &- at >= 8 {
+      let word = bytes.word(at: at)
       let quote = word ^ (low &* 0x22)
       let backslash = word ^ (low &* 0x5C)
       let controls = (word &- low &* 0x20) & ~word

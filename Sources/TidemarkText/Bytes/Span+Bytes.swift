@@ -33,4 +33,9 @@ extension Span where Element == UInt8 {
     for index in 0..<count where self[index] != other[index] { return false }
     return true
   }
+
+  /// Eight bytes from a position on, the first the lowest. Its bounds are checked.
+  @inline(__always) func word(at position: Int) -> UInt64 {
+    unsafe UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self))
+  }
 }
