@@ -50,10 +50,11 @@ public struct DefinedProjection: Projection {
     let keyed = Extraction(definition)
     folder =
       switch definition.fold {
-      case .count: .count(CountByKey(name) { event in try keyed.key(event) })
-      case .sum, .average: .sum(SumByKey(name) { event in try keyed.number(event) })
-      case .minimum, .maximum: .extremes(ExtremesByKey(name) { event in try keyed.number(event) })
-      case .latest: .latest(LatestByKey(name, order: definition.time == nil ? .offset : .time) { event in try keyed.bytes(event) })
+      case .count: .count(CountByKey(name) { event, place in try keyed.key(event, place) })
+      case .sum, .average: .sum(SumByKey(name) { event, place in try keyed.number(event, place) })
+      case .minimum, .maximum: .extremes(ExtremesByKey(name) { event, place in try keyed.number(event, place) })
+      case .latest:
+        .latest(LatestByKey(name, order: definition.time == nil ? .offset : .time) { event, place in try keyed.bytes(event, place) })
       }
   }
 
@@ -105,22 +106,41 @@ public struct DefinedProjection: Projection {
     }
   }
 
+  // A state: if its windows go by a named zone, text release of the time zone database, u64 digest of the zone's file. Then as the fold
+  // has it.
+
   public func encode(_ state: State) -> [UInt8] {
-    switch (folder, state.values) {
-    case (.count(let projection), .counts(let values)): projection.encode(values)
-    case (.sum(let projection), .sums(let values)): projection.encode(values)
-    case (.extremes(let projection), .extremes(let values)): projection.encode(values)
-    case (.latest(let projection), .latest(let values)): projection.encode(values)
-    default: []
-    }
+    let values =
+      switch (folder, state.values) {
+      case (.count(let projection), .counts(let values)): projection.encode(values)
+      case (.sum(let projection), .sums(let values)): projection.encode(values)
+      case (.extremes(let projection), .extremes(let values)): projection.encode(values)
+      case (.latest(let projection), .latest(let values)): projection.encode(values)
+      default: [UInt8]()
+      }
+    guard case .named(let zone) = definition.window?.zone else { return values }
+    var bytes: [UInt8] = []
+    bytes.add(text: zone.databaseVersion)
+    bytes.add(zone.digest)
+    return bytes + values
   }
 
   public func decode(_ bytes: [UInt8]) throws -> State {
-    switch folder {
-    case .count(let projection): State(values: .counts(try projection.decode(bytes)))
-    case .sum(let projection): State(values: .sums(try projection.decode(bytes)))
-    case .extremes(let projection): State(values: .extremes(try projection.decode(bytes)))
-    case .latest(let projection): State(values: .latest(try projection.decode(bytes)))
+    var reader = StateReader(bytes)
+    if case .named(let zone) = definition.window?.zone {
+      let release = try reader.text()
+      guard try reader.u64() == zone.digest else {
+        throw UnreadableEvent(
+          "its windows are those of \(zone.name) in the time zone database \(release), and that of \(zone.databaseVersion) has another file"
+        )
+      }
+    }
+    let values = reader.rest()
+    return switch folder {
+    case .count(let projection): State(values: .counts(try projection.decode(values)))
+    case .sum(let projection): State(values: .sums(try projection.decode(values)))
+    case .extremes(let projection): State(values: .extremes(try projection.decode(values)))
+    case .latest(let projection): State(values: .latest(try projection.decode(values)))
     }
   }
 
@@ -170,8 +190,25 @@ extension ProjectionDefinition {
     }
     json.string(fold.rawValue)
     json.bool(skipsAbsent)
+    if let window {
+      json.string(window.unit.rawValue)
+      json.string(window.zone.text)
+      json.string(windowTime?.text ?? "")
+      json.bool(windowTime == nil)
+    }
     json.endArray()
     return UInt32(truncatingIfNeeded: xxh3(json.bytes.rawSpan, seed: 0))
+  }
+}
+
+extension TimeWindow.Zone {
+  /// As a definition has it.
+  fileprivate var text: String {
+    switch self {
+    case .utc: "UTC"
+    case .stated: "@offset"
+    case .named(let zone): zone.name
+    }
   }
 }
 
@@ -184,16 +221,16 @@ private struct Extraction: Sendable {
   init(_ definition: ProjectionDefinition) {
     self.definition = definition
     types = Set(definition.types)
-    reader = FieldReader(definition.key + [definition.value, definition.time].compactMap { $0 })
+    reader = FieldReader(definition.key + [definition.windowTime, definition.value, definition.time].compactMap { $0 })
   }
 
   private func isMine(_ event: EventView) -> Bool { types.isEmpty || types.contains(event.type) }
 
   /// Nil if the event does not concern the definition.
-  private func read(_ event: EventView) throws(UnreadableEvent) -> (key: String, rest: ArraySlice<FieldReader.Found>)? {
+  private func read(_ event: EventView, _ place: Place) throws(UnreadableEvent) -> (key: String, rest: ArraySlice<FieldReader.Found>)? {
     guard isMine(event) else { return nil }
     let found = try reader.read(event)
-    let count = definition.key.count
+    var count = definition.key.count
     var parts: [String] = []
     for index in 0..<count {
       guard let text = found[index].text else {
@@ -201,7 +238,23 @@ private struct Extraction: Sendable {
       }
       parts.append(text)
     }
-    return (count == 1 ? parts[0] : Self.joined(parts), found[count...])
+    if let window = definition.window {
+      if let field = definition.windowTime {
+        let time = try Self.time(found[count], field)
+        parts.append(window.text(at: Timestamp(nanoseconds: time.nanoseconds), utcOffsetMinutes: time.offsetMinutes))
+        count += 1
+      } else {
+        parts.append(window.text(at: place.time))
+      }
+    }
+    return (parts.count == 1 ? parts[0] : Self.joined(parts), found[count...])
+  }
+
+  private static func time(_ found: FieldReader.Found?, _ field: EventField) throws(UnreadableEvent) -> RFC3339 {
+    guard case .string(let text)? = found, let time = try? RFC3339(text) else {
+      throw UnreadableEvent("there is no time (RFC 3339) at \(field.text)")
+    }
+    return time
   }
 
   private static func joined(_ parts: [String]) -> String {
@@ -212,10 +265,10 @@ private struct Extraction: Sendable {
     return String(decoding: json.bytes, as: UTF8.self)
   }
 
-  func key(_ event: EventView) throws(UnreadableEvent) -> String? { try read(event)?.key }
+  func key(_ event: EventView, _ place: Place) throws(UnreadableEvent) -> String? { try read(event, place)?.key }
 
-  func number(_ event: EventView) throws -> Keyed<ExactDecimal>? {
-    guard let (key, rest) = try read(event) else { return nil }
+  func number(_ event: EventView, _ place: Place) throws -> Keyed<ExactDecimal>? {
+    guard let (key, rest) = try read(event, place) else { return nil }
     guard case .word(let text)? = rest.first else {
       if case .absent? = rest.first, definition.skipsAbsent { return nil }
       throw UnreadableEvent("there is no number at \(definition.value?.text ?? "")")
@@ -223,8 +276,8 @@ private struct Extraction: Sendable {
     return Keyed(key, try ExactDecimal(text))
   }
 
-  func bytes(_ event: EventView) throws -> Keyed<[UInt8]>? {
-    guard let (key, found) = try read(event) else { return nil }
+  func bytes(_ event: EventView, _ place: Place) throws -> Keyed<[UInt8]>? {
+    guard let (key, found) = try read(event, place) else { return nil }
     var rest = found
     var bytes: [UInt8] = []
     if let value = definition.value {
@@ -237,9 +290,6 @@ private struct Extraction: Sendable {
       bytes = event.data.array()
     }
     guard let field = definition.time else { return Keyed(key, bytes) }
-    guard case .string(let text)? = rest.first, let time = try? RFC3339(text) else {
-      throw UnreadableEvent("there is no time (RFC 3339) at \(field.text)")
-    }
-    return Keyed(key, bytes, time: Timestamp(nanoseconds: time.nanoseconds))
+    return Keyed(key, bytes, time: Timestamp(nanoseconds: try Self.time(rest.first, field).nanoseconds))
   }
 }

@@ -15,6 +15,8 @@ enum ProjectCommand {
     notes: [
       "One row for each key, in the order of keys. Values are kept in the log's directory and taken up again the next time, so that "
         + "only new events are read. Events that correct others (supersedes) take their place.",
+      "A definition's window makes each hour or day in a time zone a key of its own. Rules of zones are read from /usr/share/zoneinfo, or "
+        + "from the directory that TZDIR names; their release is told on standard error.",
       "With --on-unreadable skip, what was passed over is counted on standard error.",
     ],
     examples: [
@@ -47,6 +49,9 @@ enum ProjectCommand {
       Output.complain("no event gave a value: if that surprises you, check the definition's types, key and value")
     }
     try print(rows, arguments.value("format") ?? "table", output)
+    if case .named(let zone) = definition.window?.zone {
+      Output.complain("windows of \(zone.name), as the time zone database \(zone.databaseVersion) has it")
+    }
     if projected.report.unreadableCount > 0 {
       Output.complain("\(projected.report.unreadableCount) events could not be read and were passed over")
     }
