@@ -34,7 +34,7 @@ struct ProjectTests {
     try space.write("hours.json", #"{"name": "h", "fold": "count", "window": {"unit": "hour", "zone": "America/New_York"}}"#)
     let hours = try space.run("project", "log", "hours.json")
     #expect(hours.code == 0 && hours.lines == ["2019-12-31T19-05:00  6"])
-    #expect(hours.errors.contains("America/New_York") && hours.errors.contains("time zone database 20"))
+    #expect(hours.errors.contains("time zone database 20"))
     try space.write("bad.json", #"{"name": "h", "fold": "count", "window": {"unit": "hour", "zone": "America/NewYork"}}"#)
     let bad = try space.run("project", "log", "bad.json")
     #expect(bad.code != 0 && bad.errors.contains("there is no time zone \"America/NewYork\""))

@@ -17,6 +17,8 @@ public struct DefinedProjection: Projection {
       case latest([String: LatestByKey.Latest])
     }
     var values: Values
+    /// The release of the time zone database that its windows go by, if they go by that; a snapshot holds it.
+    public internal(set) var timeZoneDatabaseVersion: String?
   }
 
   /// One key and its value.
@@ -59,12 +61,14 @@ public struct DefinedProjection: Projection {
   }
 
   public var initial: State {
-    switch folder {
-    case .count(let projection): State(values: .counts(projection.initial))
-    case .sum(let projection): State(values: .sums(projection.initial))
-    case .extremes(let projection): State(values: .extremes(projection.initial))
-    case .latest(let projection): State(values: .latest(projection.initial))
-    }
+    let values: State.Values =
+      switch folder {
+      case .count(let projection): .counts(projection.initial)
+      case .sum(let projection): .sums(projection.initial)
+      case .extremes(let projection): .extremes(projection.initial)
+      case .latest(let projection): .latest(projection.initial)
+      }
+    return State(values: values, timeZoneDatabaseVersion: definition.window?.zone.rules?.databaseVersion)
   }
 
   public func apply(_ event: EventView, at place: Place, to state: inout State) throws {
@@ -106,42 +110,33 @@ public struct DefinedProjection: Projection {
     }
   }
 
-  // A state: if its windows go by a named zone, text release of the time zone database, u64 digest of the zone's file. Then as the fold
-  // has it.
+  // A state: if its windows go by a named zone, text release of the time zone database. Then as the fold has it.
 
   public func encode(_ state: State) -> [UInt8] {
-    let values =
-      switch (folder, state.values) {
-      case (.count(let projection), .counts(let values)): projection.encode(values)
-      case (.sum(let projection), .sums(let values)): projection.encode(values)
-      case (.extremes(let projection), .extremes(let values)): projection.encode(values)
-      case (.latest(let projection), .latest(let values)): projection.encode(values)
-      default: [UInt8]()
-      }
-    guard case .named(let zone) = definition.window?.zone else { return values }
     var bytes: [UInt8] = []
-    bytes.add(text: zone.databaseVersion)
-    bytes.add(zone.digest)
-    return bytes + values
+    if let release = state.timeZoneDatabaseVersion { bytes.add(text: release) }
+    switch (folder, state.values) {
+    case (.count(let projection), .counts(let values)): bytes += projection.encode(values)
+    case (.sum(let projection), .sums(let values)): bytes += projection.encode(values)
+    case (.extremes(let projection), .extremes(let values)): bytes += projection.encode(values)
+    case (.latest(let projection), .latest(let values)): bytes += projection.encode(values)
+    default: break
+    }
+    return bytes
   }
 
   public func decode(_ bytes: [UInt8]) throws -> State {
     var reader = StateReader(bytes)
-    if case .named(let zone) = definition.window?.zone {
-      let release = try reader.text()
-      guard try reader.u64() == zone.digest else {
-        throw UnreadableEvent(
-          "its windows are those of \(zone.name) in the time zone database \(release), and that of \(zone.databaseVersion) has another file"
-        )
+    let release = try definition.window?.zone.rules == nil ? nil : reader.text()
+    let rest = reader.rest()
+    let values: State.Values =
+      switch folder {
+      case .count(let projection): .counts(try projection.decode(rest))
+      case .sum(let projection): .sums(try projection.decode(rest))
+      case .extremes(let projection): .extremes(try projection.decode(rest))
+      case .latest(let projection): .latest(try projection.decode(rest))
       }
-    }
-    let values = reader.rest()
-    return switch folder {
-    case .count(let projection): State(values: .counts(try projection.decode(values)))
-    case .sum(let projection): State(values: .sums(try projection.decode(values)))
-    case .extremes(let projection): State(values: .extremes(try projection.decode(values)))
-    case .latest(let projection): State(values: .latest(try projection.decode(values)))
-    }
+    return State(values: values, timeZoneDatabaseVersion: release)
   }
 
   /// The table, in the order of keys.
@@ -176,7 +171,7 @@ extension DefinedProjection.State {
 }
 
 extension ProjectionDefinition {
-  /// Follows from all that it says, so that a changed definition has other snapshots.
+  /// Follows from all that it says, and from the zone's file, so that a changed definition, or changed rules, have other snapshots.
   var version: UInt32 {
     var json = JSONWriter()
     json.beginArray()
@@ -193,6 +188,7 @@ extension ProjectionDefinition {
     if let window {
       json.string(window.unit.rawValue)
       json.string(window.zone.text)
+      json.number(window.zone.rules?.digest ?? 0)
       json.string(windowTime?.text ?? "")
       json.bool(windowTime == nil)
     }
@@ -202,6 +198,10 @@ extension ProjectionDefinition {
 }
 
 extension TimeWindow.Zone {
+  fileprivate var rules: NamedTimeZone? {
+    if case .named(let zone) = self { zone } else { nil }
+  }
+
   /// As a definition has it.
   fileprivate var text: String {
     switch self {

@@ -49,8 +49,8 @@ enum ProjectCommand {
       Output.complain("no event gave a value: if that surprises you, check the definition's types, key and value")
     }
     try print(rows, arguments.value("format") ?? "table", output)
-    if case .named(let zone) = definition.window?.zone {
-      Output.complain("windows of \(zone.name), as the time zone database \(zone.databaseVersion) has it")
+    if let release = projected.state.timeZoneDatabaseVersion {
+      Output.complain("windows as the time zone database \(release) has them")
     }
     if projected.report.unreadableCount > 0 {
       Output.complain("\(projected.report.unreadableCount) events could not be read and were passed over")
