@@ -48,6 +48,6 @@ let package = Package(
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(name: "TidemarkCrashTests", dependencies: ["TidemarkCrash"], swiftSettings: tests),
     .testTarget(name: "TidemarkToolTests", dependencies: ["TidemarkCrash", "TidemarkTool"], swiftSettings: tests),
-    .testTarget(name: "TidemarkTextTests", dependencies: ["TidemarkText"], swiftSettings: tests),
+    .testTarget(name: "TidemarkTextTests", dependencies: ["TestSupport", "TidemarkText"], exclude: ["Zones"], swiftSettings: tests),
   ]
 )

@@ -110,7 +110,7 @@ import TidemarkProjections
     (#"{"name": "d", "key": ["/k"], "fold": "sum", "value": "/v", "digits": 2}"#, 69, "\"average\" only"),
     (#"{"name": "d", "key": ["/k"], "fold": "average", "value": "/v", "digits": 101}"#, 73, "whole number"),
     (#"{"name": "d", "key": ["/k"], "fold": "count", "name": "e"}"#, 46, "twice"),
-    (#"{"name": "d", "key": ["/k"], "fold": "count", "window": "day"}"#, 46, "no member"),
+    (#"{"name": "d", "key": ["/k"], "fold": "count", "windows": {}}"#, 46, "no member"),
     (#"{"name": "d", "key": ["/k"], "fold": "count", "absent": "maybe"}"#, 56, "one of"),
   ])
   func `what is wrong with a definition is said, and where`(_ text: String, _ position: UInt64, _ why: String) {
@@ -120,7 +120,10 @@ import TidemarkProjections
   }
 
   @Test func `a definition is cut off anywhere, or one byte of it changed, and nothing traps`() {
-    let whole = Array(#"{"name": "d", "types": ["a\"", "b"], "key": ["/k", "@type"], "value": "/v", "fold": "average", "digits": 3}"#.utf8)
+    let whole =
+      Array(
+        #"{"name": "d", "types": ["a\"", "b"], "key": ["/k", "@type"], "value": "/v", "fold": "average", "digits": 3, "window": "#.utf8)
+      + Array(#"{"unit": "hour", "zone": "UTC", "time": "/t"}}"#.utf8)
     for count in 0..<whole.count { #expect(error { _ = try ProjectionDefinition(json: Array(whole[..<count])) } != nil) }
     for index in whole.indices {
       for byte in [0, 0x22, 0x2C, 0x5B, 0x5C, 0x5D, 0x7D, 0xFF] as [UInt8] {

@@ -97,6 +97,17 @@ struct ProjectTests {
     #expect(result.code == 0 && result.lines == ["a   0.6", "b,  0.9", "c  1", "a  1"])
   }
 
+  @Test("counts by hours of a place, and says whose rules it went by")
+  func windows() throws {
+    try space.write("hours.json", #"{"name": "h", "fold": "count", "window": {"unit": "hour", "zone": "America/New_York"}}"#)
+    let hours = try space.run("project", "log", "hours.json")
+    #expect(hours.code == 0 && hours.lines == ["2019-12-31T19-05:00  6"])
+    #expect(hours.errors.contains("time zone database 20"))
+    try space.write("bad.json", #"{"name": "h", "fold": "count", "window": {"unit": "hour", "zone": "America/NewYork"}}"#)
+    let bad = try space.run("project", "log", "bad.json")
+    #expect(bad.code != 0 && bad.errors.contains("there is no time zone \"America/NewYork\""))
+  }
+
   @Test("takes up what was appended since, and refuses what it can't read unless told")
   func unreadable() throws {
     #expect(try space.run("project", "log", "sum.json").code == 0)

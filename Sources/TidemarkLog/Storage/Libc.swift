@@ -207,6 +207,12 @@ public struct SystemClock: DeviceClock {
   }
 }
 
+/// Where the C library looks for the time zone database.
+package var systemTimeZoneDirectory: String {
+  guard let path = unsafe getenv("TZDIR"), unsafe strlen(path) > 0 else { return "/usr/share/zoneinfo" }
+  return unsafe String(cString: path)
+}
+
 /// Random bits of the system, taken a few hundred bytes at a time.
 package final class SystemRandom: RandomSource {
   private let pool = Locked((words: [UInt64](), next: 0))

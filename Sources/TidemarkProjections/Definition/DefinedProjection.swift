@@ -14,6 +14,8 @@ public struct DefinedProjection: Projection {
     var sums: [String: SumByKey.Total] = [:]
     var extremes: [String: ExtremesByKey.Extremes] = [:]
     var latest: [String: LatestByKey.Latest] = [:]
+    /// The release of the time zone database that its windows go by, if they go by that; a snapshot holds it.
+    public internal(set) var timeZoneDatabaseVersion: String?
   }
 
   /// One key and its value.
@@ -47,14 +49,15 @@ public struct DefinedProjection: Projection {
     let keyed = Extraction(definition)
     folder =
       switch definition.fold {
-      case .count: .count(CountByKey(name) { event in try keyed.key(event) })
-      case .sum, .average: .sum(SumByKey(name) { event in try keyed.number(event) })
-      case .minimum, .maximum: .extremes(ExtremesByKey(name) { event in try keyed.number(event) })
-      case .latest: .latest(LatestByKey(name, order: definition.time == nil ? .offset : .time) { event in try keyed.bytes(event) })
+      case .count: .count(CountByKey(name) { event, place in try keyed.key(event, place) })
+      case .sum, .average: .sum(SumByKey(name) { event, place in try keyed.number(event, place) })
+      case .minimum, .maximum: .extremes(ExtremesByKey(name) { event, place in try keyed.number(event, place) })
+      case .latest:
+        .latest(LatestByKey(name, order: definition.time == nil ? .offset : .time) { event, place in try keyed.bytes(event, place) })
       }
   }
 
-  public var initial: State { State() }
+  public var initial: State { State(timeZoneDatabaseVersion: definition.window?.zone.rules?.databaseVersion) }
 
   public func apply(_ event: EventView, at place: Place, to state: inout State) throws {
     switch folder {
@@ -74,22 +77,32 @@ public struct DefinedProjection: Projection {
     }
   }
 
+  // A state: if its windows go by a named zone, text release of the time zone database. Then as the fold has it.
+
   public func encode(_ state: State) -> [UInt8] {
+    var bytes: [UInt8] = []
+    if let release = state.timeZoneDatabaseVersion { bytes.add(text: release) }
     switch folder {
-    case .count(let projection): projection.encode(state.counts)
-    case .sum(let projection): projection.encode(state.sums)
-    case .extremes(let projection): projection.encode(state.extremes)
-    case .latest(let projection): projection.encode(state.latest)
+    case .count(let projection): bytes += projection.encode(state.counts)
+    case .sum(let projection): bytes += projection.encode(state.sums)
+    case .extremes(let projection): bytes += projection.encode(state.extremes)
+    case .latest(let projection): bytes += projection.encode(state.latest)
     }
+    return bytes
   }
 
   public func decode(_ bytes: [UInt8]) throws -> State {
+    var reader = StateReader(bytes)
+    var state = State()
+    if definition.window?.zone.rules != nil { state.timeZoneDatabaseVersion = try reader.text() }
+    let rest = reader.rest()
     switch folder {
-    case .count(let projection): State(counts: try projection.decode(bytes))
-    case .sum(let projection): State(sums: try projection.decode(bytes))
-    case .extremes(let projection): State(extremes: try projection.decode(bytes))
-    case .latest(let projection): State(latest: try projection.decode(bytes))
+    case .count(let projection): state.counts = try projection.decode(rest)
+    case .sum(let projection): state.sums = try projection.decode(rest)
+    case .extremes(let projection): state.extremes = try projection.decode(rest)
+    case .latest(let projection): state.latest = try projection.decode(rest)
     }
+    return state
   }
 
   /// The table, in the order of keys.
@@ -116,7 +129,7 @@ public struct DefinedProjection: Projection {
 }
 
 extension ProjectionDefinition {
-  /// Follows from all that it says, so that a changed definition has other snapshots.
+  /// Follows from all that it says, and from the zone's file, so that a changed definition, or changed rules, have other snapshots.
   var version: UInt32 {
     var json = JSONWriter()
     json.beginArray()
@@ -130,8 +143,30 @@ extension ProjectionDefinition {
     }
     json.string(fold.rawValue)
     json.bool(skipsAbsent)
+    if let window {
+      json.string(window.unit.rawValue)
+      json.string(window.zone.text)
+      json.number(window.zone.rules?.digest ?? 0)
+      json.string(windowTime?.text ?? "")
+      json.bool(windowTime == nil)
+    }
     json.endArray()
     return UInt32(truncatingIfNeeded: xxh3(json.bytes.rawSpan, seed: 0))
+  }
+}
+
+extension TimeWindow.Zone {
+  fileprivate var rules: NamedTimeZone? {
+    if case .named(let zone) = self { zone } else { nil }
+  }
+
+  /// As a definition has it.
+  fileprivate var text: String {
+    switch self {
+    case .utc: "UTC"
+    case .stated: "@offset"
+    case .named(let zone): zone.name
+    }
   }
 }
 
@@ -144,16 +179,16 @@ private struct Extraction: Sendable {
   init(_ definition: ProjectionDefinition) {
     self.definition = definition
     types = Set(definition.types)
-    reader = FieldReader(definition.key + [definition.value, definition.time].compactMap { $0 })
+    reader = FieldReader(definition.key + [definition.windowTime, definition.value, definition.time].compactMap { $0 })
   }
 
   private func isMine(_ event: EventView) -> Bool { types.isEmpty || types.contains(event.type) }
 
   /// Nil if the event does not concern the definition.
-  private func read(_ event: EventView) throws(UnreadableEvent) -> (key: String, rest: ArraySlice<FieldReader.Found>)? {
+  private func read(_ event: EventView, _ place: Place) throws(UnreadableEvent) -> (key: String, rest: ArraySlice<FieldReader.Found>)? {
     guard isMine(event) else { return nil }
     let found = try reader.read(event)
-    let count = definition.key.count
+    var count = definition.key.count
     var parts: [String] = []
     for index in 0..<count {
       guard let text = found[index].text else {
@@ -161,7 +196,23 @@ private struct Extraction: Sendable {
       }
       parts.append(text)
     }
-    return (count == 1 ? parts[0] : Self.joined(parts), found[count...])
+    if let window = definition.window {
+      if let field = definition.windowTime {
+        let time = try Self.time(found[count], field)
+        parts.append(window.text(at: Timestamp(nanoseconds: time.nanoseconds), utcOffsetMinutes: time.offsetMinutes))
+        count += 1
+      } else {
+        parts.append(window.text(at: place.time))
+      }
+    }
+    return (parts.count == 1 ? parts[0] : Self.joined(parts), found[count...])
+  }
+
+  private static func time(_ found: FieldReader.Found?, _ field: EventField) throws(UnreadableEvent) -> RFC3339 {
+    guard case .string(let text)? = found, let time = try? RFC3339(text) else {
+      throw UnreadableEvent("there is no time (RFC 3339) at \(field.text)")
+    }
+    return time
   }
 
   private static func joined(_ parts: [String]) -> String {
@@ -172,10 +223,10 @@ private struct Extraction: Sendable {
     return String(decoding: json.bytes, as: UTF8.self)
   }
 
-  func key(_ event: EventView) throws(UnreadableEvent) -> String? { try read(event)?.key }
+  func key(_ event: EventView, _ place: Place) throws(UnreadableEvent) -> String? { try read(event, place)?.key }
 
-  func number(_ event: EventView) throws -> Keyed<ExactDecimal>? {
-    guard let (key, rest) = try read(event) else { return nil }
+  func number(_ event: EventView, _ place: Place) throws -> Keyed<ExactDecimal>? {
+    guard let (key, rest) = try read(event, place) else { return nil }
     guard case .word(let text)? = rest.first else {
       if case .absent? = rest.first, definition.skipsAbsent { return nil }
       throw UnreadableEvent("there is no number at \(definition.value?.text ?? "")")
@@ -183,8 +234,8 @@ private struct Extraction: Sendable {
     return Keyed(key, try ExactDecimal(text))
   }
 
-  func bytes(_ event: EventView) throws -> Keyed<[UInt8]>? {
-    guard let (key, found) = try read(event) else { return nil }
+  func bytes(_ event: EventView, _ place: Place) throws -> Keyed<[UInt8]>? {
+    guard let (key, found) = try read(event, place) else { return nil }
     var rest = found
     var bytes: [UInt8] = []
     if let value = definition.value {
@@ -197,9 +248,6 @@ private struct Extraction: Sendable {
       bytes = event.data.array()
     }
     guard let field = definition.time else { return Keyed(key, bytes) }
-    guard case .string(let text)? = rest.first, let time = try? RFC3339(text) else {
-      throw UnreadableEvent("there is no time (RFC 3339) at \(field.text)")
-    }
-    return Keyed(key, bytes, time: Timestamp(nanoseconds: time.nanoseconds))
+    return Keyed(key, bytes, time: Timestamp(nanoseconds: try Self.time(rest.first, field).nanoseconds))
   }
 }

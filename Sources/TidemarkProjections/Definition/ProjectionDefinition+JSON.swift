@@ -7,42 +7,57 @@ extension ProjectionDefinition {
   /// - Parameters:
   ///   - json: the file's contents, at most 64 KiB.
   ///   - file: its path, for errors.
+  ///   - zones: where the time zone of a window is looked up.
   ///
   /// Throws `LogError.Code.invalidArgument` with the position of what is wrong: text that is no JSON, a member that is unknown, missing,
-  /// twice there or of the wrong kind, members that do not go together.
-  public init(json: [UInt8], file: String? = nil) throws {
+  /// twice there or of the wrong kind, members that do not go together. Throws what ``TimeZoneDatabase/zone(named:)`` does.
+  public init(json: [UInt8], file: String? = nil, zones: TimeZoneDatabase = .system) throws {
     func refuse(_ why: String, at position: Int = 0) -> LogError {
       LogError(
         .invalidArgument, "the definition of a projection can't be used", file: file, position: UInt64(position), why: why,
         advice: "correct it; Specs/projection.schema.json says what it may hold")
     }
     if json.count > 64 << 10 { throw refuse("it has \(json.count) bytes, and 65536 are the most") }
-    do { self = try Self.parse(json) } catch { throw refuse(error.why, at: error.position) }
+    let zoneName: String?
+    do { (self, zoneName) = try Self.parse(json) } catch { throw refuse(error.why, at: error.position) }
+    if let zoneName, let unit = window?.unit { window = TimeWindow(unit, in: .named(try zones.zone(named: zoneName))) }
   }
 
-  private static func parse(_ json: [UInt8]) throws(TextError) -> ProjectionDefinition {
+  /// The definition, and the name of the zone if that is to be looked up.
+  private static func parse(_ json: [UInt8]) throws(TextError) -> (ProjectionDefinition, String?) {
     var scanner = JSONScanner()
-    let object = try scanner.scan(json.span)
-    guard json[object.lowerBound] == UInt8(ascii: "{") else { throw TextError(at: object.lowerBound, "it is no JSON object") }
-    var members: [String: Range<Int>] = [:]
-    try JSONScanner.forEachMember(of: object, in: json.span) { (name, value) throws(TextError) in
-      let text = try JSONString.decode(json.span, name)
-      guard names.contains(text) else { throw TextError(at: name.lowerBound, "there is no member \"\(text)\"") }
-      if members.updateValue(value, forKey: text) != nil { throw TextError(at: name.lowerBound, "the member \"\(text)\" is there twice") }
-    }
-    let reader = MemberReader(json: json, members: members)
+    let reader = try MemberReader(json, try scanner.scan(json.span), names, "it is no JSON object")
+    let window = try reader.has("window") ? reader.object("window", windowNames) : nil
     var definition = ProjectionDefinition(
-      name: try reader.string("name"), key: try reader.fields("key"), fold: try reader.fold(), time: nil)
+      name: try reader.string("name"), key: try window == nil || reader.has("key") ? reader.fields("key") : [], fold: try reader.fold(),
+      time: nil)
     definition.types = try reader.has("types") ? reader.strings("types") : []
     definition.value = try reader.field("value")
     definition.time = try reader.field("time")
     definition.skipsAbsent = try reader.has("absent") ? reader.choice("absent", ["skip", "unreadable"]) == "skip" : false
     if reader.has("digits") { definition.digits = try reader.number("digits", upTo: 100) }
+    let zoneName = try window.flatMap { (window) throws(TextError) in try definition.setWindow(window) }
     try definition.check(reader)
-    return definition
+    return (definition, zoneName)
   }
 
-  private static let names: Set<String> = ["name", "types", "key", "value", "fold", "time", "absent", "digits"]
+  /// Gives the zone's name if it is to be looked up.
+  private mutating func setWindow(_ reader: MemberReader) throws(TextError) -> String? {
+    let unit = TimeWindow.Unit(rawValue: try reader.choice("unit", TimeWindow.Unit.allCases.map(\.rawValue))) ?? .day
+    let zone = try reader.string("zone")
+    windowTime = try reader.field("time")
+    window = TimeWindow(unit, in: zone == "@offset" ? .stated : .utc)
+    if zone == "UTC" { return nil }
+    if zone == "@offset" {
+      if windowTime == nil { throw reader.wrong("zone", "needs a \"time\" beside it, whose offset from UTC is meant") }
+      return nil
+    }
+    guard TimeZoneDatabase.isZoneName(zone) else { throw reader.wrong("zone", "is no name of a time zone, such as \"Europe/Oslo\"") }
+    return zone
+  }
+
+  private static let names: Set<String> = ["name", "types", "key", "value", "fold", "time", "window", "absent", "digits"]
+  private static let windowNames: Set<String> = ["unit", "zone", "time"]
 
   /// Members that do not go together.
   private func check(_ reader: MemberReader) throws(TextError) {
@@ -58,7 +73,7 @@ extension ProjectionDefinition {
     }
     if time != nil && fold != .latest { throw reader.wrong("time", "goes with the fold \"latest\" only") }
     if reader.has("digits") && fold != .average { throw reader.wrong("digits", "goes with the fold \"average\" only") }
-    if key.count > 62 { throw reader.wrong("key", "has too many parts: 62 are the most") }
+    if key.count > 61 { throw reader.wrong("key", "has too many parts: 61 are the most") }
   }
 }
 
@@ -66,6 +81,23 @@ extension ProjectionDefinition {
 private struct MemberReader {
   let json: [UInt8]
   let members: [String: Range<Int>]
+
+  /// - Parameter other: why, if it is no object.
+  init(_ json: [UInt8], _ object: Range<Int>, _ names: Set<String>, _ other: String) throws(TextError) {
+    guard json[object.lowerBound] == UInt8(ascii: "{") else { throw TextError(at: object.lowerBound, other) }
+    var members: [String: Range<Int>] = [:]
+    try JSONScanner.forEachMember(of: object, in: json.span) { (name, value) throws(TextError) in
+      let text = try JSONString.decode(json.span, name)
+      guard names.contains(text) else { throw TextError(at: name.lowerBound, "there is no member \"\(text)\"") }
+      if members.updateValue(value, forKey: text) != nil { throw TextError(at: name.lowerBound, "the member \"\(text)\" is there twice") }
+    }
+    self.json = json
+    self.members = members
+  }
+
+  func object(_ name: String, _ names: Set<String>) throws(TextError) -> MemberReader {
+    try MemberReader(json, try range(name), names, "the member \"\(name)\" is an object")
+  }
 
   func has(_ name: String) -> Bool { members[name] != nil }
 

@@ -32,7 +32,7 @@ public struct ProjectionDefinition: Sendable, Equatable {
   public internal(set) var name: String
   /// The events that it reads: those of these types, or of all if it is empty.
   public internal(set) var types: [String] = []
-  /// Where the parts of the key stand.
+  /// Where the parts of the key stand. None if ``window`` is the whole key.
   public internal(set) var key: [EventField]
   /// Where the value stands. Nil for ``Fold/count``, and for ``Fold/latest`` if the value is the whole data.
   public internal(set) var value: EventField?
@@ -40,6 +40,10 @@ public struct ProjectionDefinition: Sendable, Equatable {
   public internal(set) var fold: Fold
   /// Where the time stands that ``Fold/latest`` goes by.
   public internal(set) var time: EventField?
+  /// What the last part of the key is, if it is a day or an hour.
+  public internal(set) var window: TimeWindow?
+  /// Where the time stands that ``window`` goes by; nil: that of the event's place.
+  public internal(set) var windowTime: EventField?
   /// Whether an event without a value is left alone; otherwise it can't be read.
   public internal(set) var skipsAbsent = false
   /// Digits after the point of an average, 0 to 100.

@@ -12,6 +12,10 @@ extension LogError.Code {
   public static let cancelled = LogError.Code(rawValue: "cancelled")
   /// A number has more digits than ``ExactDecimal`` takes.
   public static let numberTooLong = LogError.Code(rawValue: "numberTooLong")
+  /// The time zone database has no zone of that name, or there is no database.
+  public static let unknownTimeZone = LogError.Code(rawValue: "unknownTimeZone")
+  /// A file of the time zone database is damaged, or of a kind that can't be used.
+  public static let damagedTimeZone = LogError.Code(rawValue: "damagedTimeZone")
 }
 
 extension LogError {

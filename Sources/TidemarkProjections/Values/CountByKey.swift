@@ -8,13 +8,18 @@ public import TidemarkLog
 public struct CountByKey: Projection {
   public let name: String
   public let version: UInt32
-  private let key: @Sendable (EventView) throws -> String?
+  private let key: @Sendable (EventView, Place) throws -> String?
 
   /// - Parameters:
   ///   - name: see ``Projection/name``.
   ///   - version: raise it when `key` reads otherwise.
   ///   - key: nil for events that do not count; throws for those that can't be read.
   public init(_ name: String, version: UInt32 = 1, key: @escaping @Sendable (EventView) throws -> String?) {
+    self.init(name, version: version) { event, _ in try key(event) }
+  }
+
+  /// The same by a key that the event's place takes part in.
+  public init(_ name: String, version: UInt32 = 1, placed key: @escaping @Sendable (EventView, Place) throws -> String?) {
     self.name = name
     self.version = version
     self.key = key
@@ -23,11 +28,11 @@ public struct CountByKey: Projection {
   public var initial: [String: UInt64] { [:] }
 
   public func apply(_ event: EventView, at place: Place, to state: inout [String: UInt64]) throws {
-    if let key = try key(event) { state[key, default: 0] += 1 }
+    if let key = try key(event, place) { state[key, default: 0] += 1 }
   }
 
   public func retract(_ event: EventView, at place: Place, from state: inout [String: UInt64]) throws -> Bool {
-    guard let key = try key(event) else { return true }
+    guard let key = try key(event, place) else { return true }
     guard let count = state[key], count > 0 else { return false }
     state[key] = count == 1 ? nil : count - 1
     return true

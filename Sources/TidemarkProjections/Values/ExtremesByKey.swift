@@ -25,13 +25,18 @@ public struct ExtremesByKey: Projection {
 
   public let name: String
   public let version: UInt32
-  private let extract: Extractor<ExactDecimal>
+  private let extract: PlacedExtractor<ExactDecimal>
 
   /// - Parameters:
   ///   - name: see ``Projection/name``.
   ///   - version: raise it when `extract` reads otherwise.
   ///   - extract: gives key and value; a time is not looked at.
   public init(_ name: String, version: UInt32 = 1, extract: @escaping Extractor<ExactDecimal>) {
+    self.init(name, version: version) { event, _ in try extract(event) }
+  }
+
+  /// The same by key and value that the event's place takes part in.
+  public init(_ name: String, version: UInt32 = 1, placed extract: @escaping PlacedExtractor<ExactDecimal>) {
     self.name = name
     self.version = version
     self.extract = extract
@@ -40,7 +45,7 @@ public struct ExtremesByKey: Projection {
   public var initial: [String: Extremes] { [:] }
 
   public func apply(_ event: EventView, at place: Place, to state: inout [String: Extremes]) throws {
-    guard let found = try extract(event) else { return }
+    guard let found = try extract(event, place) else { return }
     guard var extremes = state[found.key] else {
       state[found.key] = Extremes(minimum: found.value, maximum: found.value)
       return
@@ -61,7 +66,7 @@ public struct ExtremesByKey: Projection {
   }
 
   public func retract(_ event: EventView, at place: Place, from state: inout [String: Extremes]) throws -> Bool {
-    guard let found = try extract(event) else { return true }
+    guard let found = try extract(event, place) else { return true }
     guard var extremes = state[found.key] else { return false }
     if found.value == extremes.minimum { extremes.minimumCount -= 1 }
     if found.value == extremes.maximum { extremes.maximumCount -= 1 }

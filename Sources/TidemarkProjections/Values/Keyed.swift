@@ -31,6 +31,15 @@ public struct Keyed<Value: Sendable>: Sendable {
 /// ```
 public typealias Extractor<Value: Sendable> = @Sendable (EventView) throws -> Keyed<Value>?
 
+/// The same where the place of the event matters as well: above all its time, which a correction takes over from what it corrects. See
+/// ``TimeWindow``.
+///
+/// ```swift
+/// let day = TimeWindow(.day, in: .utc)
+/// let rain: PlacedExtractor<ExactDecimal> = { event, place in Keyed(day.text(at: place.time), try ExactDecimal(event.data)) }
+/// ```
+public typealias PlacedExtractor<Value: Sendable> = @Sendable (EventView, Place) throws -> Keyed<Value>?
+
 // A state by key: u8 version of the coding, u64 number of keys, each: text, then the value.
 
 func encode<Value>(_ state: [String: Value], _ encodeValue: (Value, inout [UInt8]) -> Void) -> [UInt8] {

@@ -32,7 +32,7 @@ public struct LatestByKey: Projection {
   public let name: String
   public let version: UInt32
   private let order: Order
-  private let extract: Extractor<[UInt8]>
+  private let extract: PlacedExtractor<[UInt8]>
 
   /// - Parameters:
   ///   - name: see ``Projection/name``.
@@ -40,6 +40,11 @@ public struct LatestByKey: Projection {
   ///   - order: which of two values is the later.
   ///   - extract: gives key, value and perhaps a time.
   public init(_ name: String, version: UInt32 = 1, order: Order = .offset, extract: @escaping Extractor<[UInt8]>) {
+    self.init(name, version: version, order: order) { event, _ in try extract(event) }
+  }
+
+  /// The same by key, value and time that the event's place takes part in.
+  public init(_ name: String, version: UInt32 = 1, order: Order = .offset, placed extract: @escaping PlacedExtractor<[UInt8]>) {
     self.name = name
     self.version = version
     self.order = order
@@ -49,7 +54,7 @@ public struct LatestByKey: Projection {
   public var initial: [String: Latest] { [:] }
 
   public func apply(_ event: EventView, at place: Place, to state: inout [String: Latest]) throws {
-    guard let found = try extract(event) else { return }
+    guard let found = try extract(event, place) else { return }
     let new = Latest(value: found.value, time: found.time ?? place.time, place: place, offset: event.offset)
     if let known = state[found.key], !isInOrder(known, new) { return }
     state[found.key] = new
@@ -61,7 +66,7 @@ public struct LatestByKey: Projection {
   }
 
   public func retract(_ event: EventView, at place: Place, from state: inout [String: Latest]) throws -> Bool {
-    guard let found = try extract(event), let known = state[found.key] else { return true }
+    guard let found = try extract(event, place), let known = state[found.key] else { return true }
     return known.offset != event.offset || known.place.offset != place.offset
   }
 

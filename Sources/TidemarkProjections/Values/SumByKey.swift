@@ -30,13 +30,18 @@ public struct SumByKey: Projection {
 
   public let name: String
   public let version: UInt32
-  private let extract: Extractor<ExactDecimal>
+  private let extract: PlacedExtractor<ExactDecimal>
 
   /// - Parameters:
   ///   - name: see ``Projection/name``.
   ///   - version: raise it when `extract` reads otherwise.
   ///   - extract: gives key and value; a time is not looked at.
   public init(_ name: String, version: UInt32 = 1, extract: @escaping Extractor<ExactDecimal>) {
+    self.init(name, version: version) { event, _ in try extract(event) }
+  }
+
+  /// The same by key and value that the event's place takes part in.
+  public init(_ name: String, version: UInt32 = 1, placed extract: @escaping PlacedExtractor<ExactDecimal>) {
     self.name = name
     self.version = version
     self.extract = extract
@@ -45,12 +50,12 @@ public struct SumByKey: Projection {
   public var initial: [String: Total] { [:] }
 
   public func apply(_ event: EventView, at place: Place, to state: inout [String: Total]) throws {
-    guard let found = try extract(event) else { return }
+    guard let found = try extract(event, place) else { return }
     state[found.key, default: Total(sum: .zero, count: 0)].add(found.value)
   }
 
   public func retract(_ event: EventView, at place: Place, from state: inout [String: Total]) throws -> Bool {
-    guard let found = try extract(event) else { return true }
+    guard let found = try extract(event, place) else { return true }
     guard let total = state[found.key], total.count > 0 else { return false }
     state[found.key] = total.count == 1 ? nil : Total(sum: total.sum - found.value, count: total.count - 1)
     return true

@@ -84,14 +84,14 @@ package struct RFC3339: Equatable, Sendable {
   }
 
   /// Days since 1970-01-01. The year is counted from March, so that the leap day is its last.
-  private static func days(year: Int, month: Int, day: Int) -> Int {
+  static func days(year: Int, month: Int, day: Int) -> Int {
     let marchYear = month > 2 ? year : year - 1
     let (era, yearOfEra) = floorDivide(marchYear, 400)
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
     return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
   }
 
-  private static func civil(days: Int) -> (year: Int, month: Int, day: Int) {
+  static func civil(days: Int) -> (year: Int, month: Int, day: Int) {
     let (era, dayOfEra) = floorDivide(days + 719_468, 146_097)
     let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -100,7 +100,7 @@ package struct RFC3339: Equatable, Sendable {
     return (era * 400 + yearOfEra + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
   }
 
-  private static func floorDivide<Number: SignedInteger & FixedWidthInteger>(
+  package static func floorDivide<Number: SignedInteger & FixedWidthInteger>(
     _ value: Number, _ divisor: Number
   ) -> (quotient: Number, remainder: Number) {
     let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
@@ -109,7 +109,7 @@ package struct RFC3339: Equatable, Sendable {
 
   static let powersOfTen = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000]
 
-  private static func digits(_ value: Int, _ count: Int, to output: inout [UInt8]) {
+  static func digits(_ value: Int, _ count: Int, to output: inout [UInt8]) {
     var place = count - 1
     while place >= 0 {
       output.append(UInt8(ascii: "0") + UInt8(value / powersOfTen[place] % 10))

@@ -48,6 +48,11 @@ struct DefinedValues {
     }
   }
 
+  /// Tells by which release of the time zone database windows go.
+  func tellRules(_ state: DefinedProjection.State) {
+    if let release = state.timeZoneDatabaseVersion { Output.complain("windows as the time zone database \(release) has them") }
+  }
+
   /// The values as of a moment, with a remark on standard error about what was passed over.
   func state(at moment: Moment) throws -> Projected<DefinedProjection.State> {
     let progress: (FoldProgress) -> Bool = { _ in !Interrupt.isRequested }

@@ -15,6 +15,8 @@ enum ProjectCommand {
     notes: [
       "One row for each key, in the order of keys. Values are kept in the log's directory and taken up again the next time, so that "
         + "only new events are read. Events that correct others (supersedes) take their place.",
+      "A definition's window makes each hour or day in a time zone a key of its own. Rules of zones are read from /usr/share/zoneinfo, or "
+        + "from the directory that TZDIR names; their release is told on standard error.",
       "With --on-unreadable skip, what was passed over is counted on standard error. A key that --follow finds gone is printed with "
         + "nothing behind it.",
     ],
@@ -37,6 +39,7 @@ enum ProjectCommand {
     if rows.isEmpty, projected.position > values.log.first {
       Output.complain("no event gave a value: if that surprises you, check the definition's types, key and value")
     }
+    values.tellRules(projected.state)
     try RowPrinter(arguments).print(rows, to: output)
     return .success
   }

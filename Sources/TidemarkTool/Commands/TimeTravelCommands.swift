@@ -20,7 +20,9 @@ enum AsOfCommand {
     let moment = try DefinedValues.Moment("MOMENT", arguments)
     let values = try DefinedValues(arguments)
     defer { try? values.log.close() }
-    try RowPrinter(arguments).print(values.projection.rows(of: try values.state(at: moment).state), to: output)
+    let state = try values.state(at: moment).state
+    values.tellRules(state)
+    try RowPrinter(arguments).print(values.projection.rows(of: state), to: output)
     return .success
   }
 }
