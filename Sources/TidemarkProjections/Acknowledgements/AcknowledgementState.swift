@@ -93,6 +93,11 @@ public struct AcknowledgementState: Sendable, Equatable {
     records[Pair(item: item, person: person)].map { status(items[item], $0) }
   }
 
+  /// Of every pair of item and person.
+  var statuses: [(item: String, person: String, status: Status)] {
+    records.map { pair, record in (pair.item, pair.person, status(items[pair.item], record)) }
+  }
+
   private func status(_ item: Item?, _ record: Record) -> Status {
     guard let item else { return .pending }
     if item.isWithdrawn { return .withdrawn }

@@ -14,6 +14,8 @@ public struct DefinedProjection: Projection {
     var sums: [String: SumByKey.Total] = [:]
     var extremes: [String: ExtremesByKey.Extremes] = [:]
     var latest: [String: LatestByKey.Latest] = [:]
+    var presence = Presence.State()
+    var acknowledgements = AcknowledgementState()
     /// The release of the time zone database that its windows go by, if they go by that; a snapshot holds it.
     public internal(set) var timeZoneDatabaseVersion: String?
   }
@@ -33,6 +35,8 @@ public struct DefinedProjection: Projection {
     case sum(SumByKey)
     case extremes(ExtremesByKey)
     case latest(LatestByKey)
+    case presence(Presence)
+    case acknowledgements(Acknowledgements)
   }
 
   /// What it runs.
@@ -47,6 +51,7 @@ public struct DefinedProjection: Projection {
     version = definition.version
     let name = definition.name
     let keyed = Extraction(definition)
+    let told = RoleExtraction(definition)
     folder =
       switch definition.fold {
       case .count: .count(CountByKey(name) { event, place in try keyed.key(event, place) })
@@ -54,6 +59,8 @@ public struct DefinedProjection: Projection {
       case .minimum, .maximum: .extremes(ExtremesByKey(name) { event, place in try keyed.number(event, place) })
       case .latest:
         .latest(LatestByKey(name, order: definition.time == nil ? .offset : .time) { event, place in try keyed.bytes(event, place) })
+      case .presence: .presence(Presence(name) { event in try told.presence(event) })
+      case .acknowledgements: .acknowledgements(Acknowledgements(name) { event in try told.acknowledgement(event) })
       }
   }
 
@@ -65,6 +72,8 @@ public struct DefinedProjection: Projection {
     case .sum(let projection): try projection.apply(event, at: place, to: &state.sums)
     case .extremes(let projection): try projection.apply(event, at: place, to: &state.extremes)
     case .latest(let projection): try projection.apply(event, at: place, to: &state.latest)
+    case .presence(let projection): try projection.apply(event, at: place, to: &state.presence)
+    case .acknowledgements(let projection): try projection.apply(event, at: place, to: &state.acknowledgements)
     }
   }
 
@@ -74,6 +83,7 @@ public struct DefinedProjection: Projection {
     case .sum(let projection): try projection.retract(event, at: place, from: &state.sums)
     case .extremes(let projection): try projection.retract(event, at: place, from: &state.extremes)
     case .latest(let projection): try projection.retract(event, at: place, from: &state.latest)
+    case .presence, .acknowledgements: false
     }
   }
 
@@ -87,6 +97,8 @@ public struct DefinedProjection: Projection {
     case .sum(let projection): bytes += projection.encode(state.sums)
     case .extremes(let projection): bytes += projection.encode(state.extremes)
     case .latest(let projection): bytes += projection.encode(state.latest)
+    case .presence(let projection): bytes += projection.encode(state.presence)
+    case .acknowledgements(let projection): bytes += projection.encode(state.acknowledgements)
     }
     return bytes
   }
@@ -101,6 +113,8 @@ public struct DefinedProjection: Projection {
     case .sum(let projection): state.sums = try projection.decode(rest)
     case .extremes(let projection): state.extremes = try projection.decode(rest)
     case .latest(let projection): state.latest = try projection.decode(rest)
+    case .presence(let projection): state.presence = try projection.decode(rest)
+    case .acknowledgements(let projection): state.acknowledgements = try projection.decode(rest)
     }
     return state
   }
@@ -123,131 +137,9 @@ public struct DefinedProjection: Projection {
             count: isLow ? extremes.minimumCount : extremes.maximumCount)
         }
       case .latest: state.latest.map { Row(key: $0, value: String(decoding: $1.value, as: UTF8.self), count: nil) }
+      case .presence: state.presence.rows(per: definition.subject)
+      case .acknowledgements: state.acknowledgements.rows(per: definition.subject)
       }
     return rows.sorted { $0.key < $1.key }
-  }
-}
-
-extension ProjectionDefinition {
-  /// Follows from all that it says, and from the zone's file, so that a changed definition, or changed rules, have other snapshots.
-  var version: UInt32 {
-    var json = JSONWriter()
-    json.beginArray()
-    json.string("1")
-    for list in [
-      types, key.map(\.text), [value?.text ?? "", value == nil ? "no value" : ""], [time?.text ?? "", time == nil ? "no time" : ""],
-    ] {
-      json.beginArray()
-      for text in list { json.string(text) }
-      json.endArray()
-    }
-    json.string(fold.rawValue)
-    json.bool(skipsAbsent)
-    if let window {
-      json.string(window.unit.rawValue)
-      json.string(window.zone.text)
-      json.number(window.zone.rules?.digest ?? 0)
-      json.string(windowTime?.text ?? "")
-      json.bool(windowTime == nil)
-    }
-    json.endArray()
-    return UInt32(truncatingIfNeeded: xxh3(json.bytes.rawSpan, seed: 0))
-  }
-}
-
-extension TimeWindow.Zone {
-  fileprivate var rules: NamedTimeZone? {
-    if case .named(let zone) = self { zone } else { nil }
-  }
-
-  /// As a definition has it.
-  fileprivate var text: String {
-    switch self {
-    case .utc: "UTC"
-    case .stated: "@offset"
-    case .named(let zone): zone.name
-    }
-  }
-}
-
-/// What a definition takes from an event.
-private struct Extraction: Sendable {
-  private let definition: ProjectionDefinition
-  private let types: Set<String>
-  private let reader: FieldReader
-
-  init(_ definition: ProjectionDefinition) {
-    self.definition = definition
-    types = Set(definition.types)
-    reader = FieldReader(definition.key + [definition.windowTime, definition.value, definition.time].compactMap { $0 })
-  }
-
-  private func isMine(_ event: EventView) -> Bool { types.isEmpty || types.contains(event.type) }
-
-  /// Nil if the event does not concern the definition.
-  private func read(_ event: EventView, _ place: Place) throws(UnreadableEvent) -> (key: String, rest: ArraySlice<FieldReader.Found>)? {
-    guard isMine(event) else { return nil }
-    let found = try reader.read(event)
-    var count = definition.key.count
-    var parts: [String] = []
-    for index in 0..<count {
-      guard let text = found[index].text else {
-        throw UnreadableEvent("there is nothing at \(definition.key[index].text), a part of the key")
-      }
-      parts.append(text)
-    }
-    if let window = definition.window {
-      if let field = definition.windowTime {
-        let time = try Self.time(found[count], field)
-        parts.append(window.text(at: Timestamp(nanoseconds: time.nanoseconds), utcOffsetMinutes: time.offsetMinutes))
-        count += 1
-      } else {
-        parts.append(window.text(at: place.time))
-      }
-    }
-    return (parts.count == 1 ? parts[0] : Self.joined(parts), found[count...])
-  }
-
-  private static func time(_ found: FieldReader.Found?, _ field: EventField) throws(UnreadableEvent) -> RFC3339 {
-    guard case .string(let text)? = found, let time = try? RFC3339(text) else {
-      throw UnreadableEvent("there is no time (RFC 3339) at \(field.text)")
-    }
-    return time
-  }
-
-  private static func joined(_ parts: [String]) -> String {
-    var json = JSONWriter()
-    json.beginArray()
-    for part in parts { json.string(part) }
-    json.endArray()
-    return String(decoding: json.bytes, as: UTF8.self)
-  }
-
-  func key(_ event: EventView, _ place: Place) throws(UnreadableEvent) -> String? { try read(event, place)?.key }
-
-  func number(_ event: EventView, _ place: Place) throws -> Keyed<ExactDecimal>? {
-    guard let (key, rest) = try read(event, place) else { return nil }
-    guard case .word(let text)? = rest.first else {
-      if case .absent? = rest.first, definition.skipsAbsent { return nil }
-      throw UnreadableEvent("there is no number at \(definition.value?.text ?? "")")
-    }
-    return Keyed(key, try ExactDecimal(text))
-  }
-
-  func bytes(_ event: EventView, _ place: Place) throws -> Keyed<[UInt8]>? {
-    guard let (key, found) = try read(event, place) else { return nil }
-    var rest = found
-    var bytes: [UInt8] = []
-    if let value = definition.value {
-      guard let text = rest.popFirst()?.text else {
-        if definition.skipsAbsent { return nil }
-        throw UnreadableEvent("there is nothing at \(value.text)")
-      }
-      bytes = Array(text.utf8)
-    } else {
-      bytes = event.data.array()
-    }
-    guard let field = definition.time else { return Keyed(key, bytes) }
-    return Keyed(key, bytes, time: Timestamp(nanoseconds: try Self.time(rest.first, field).nanoseconds))
   }
 }

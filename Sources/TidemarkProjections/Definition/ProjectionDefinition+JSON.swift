@@ -28,13 +28,17 @@ extension ProjectionDefinition {
     var scanner = JSONScanner()
     let reader = try MemberReader(json, try scanner.scan(json.span), names, "it is no JSON object")
     let window = try reader.has("window") ? reader.object("window", windowNames) : nil
-    var definition = ProjectionDefinition(
-      name: try reader.string("name"), key: try window == nil || reader.has("key") ? reader.fields("key") : [], fold: try reader.fold(),
-      time: nil)
+    let key = try window == nil || reader.has("key") ? reader.fields("key") : []
+    var definition = ProjectionDefinition(name: try reader.string("name"), key: key, fold: try reader.word("fold"), time: nil)
     definition.types = try reader.has("types") ? reader.strings("types") : []
     definition.value = try reader.field("value")
     definition.time = try reader.field("time")
     definition.skipsAbsent = try reader.has("absent") ? reader.choice("absent", ["skip", "unreadable"]) == "skip" : false
+    definition.place = try reader.field("place")
+    definition.itemVersion = try reader.field("version")
+    definition.material = try reader.field("material")
+    if reader.has("roles") { definition.roles = try reader.roles("roles") }
+    if reader.has("per") { definition.subject = try reader.word("per") }
     if reader.has("digits") { definition.digits = try reader.number("digits", upTo: 100) }
     let zoneName = try window.flatMap { (window) throws(TextError) in try definition.setWindow(window) }
     try definition.check(reader)
@@ -56,7 +60,9 @@ extension ProjectionDefinition {
     return zone
   }
 
-  private static let names: Set<String> = ["name", "types", "key", "value", "fold", "time", "window", "absent", "digits"]
+  private static let names: Set<String> = [
+    "name", "types", "key", "value", "fold", "time", "window", "absent", "digits", "roles", "place", "version", "material", "per",
+  ]
   private static let windowNames: Set<String> = ["unit", "zone", "time"]
 
   /// Members that do not go together.
@@ -65,16 +71,43 @@ extension ProjectionDefinition {
       throw reader.wrong("name", "is no name: 1 to 64 of a to z, 0 to 9, \"-\", \"_\" and \".\", and no \".\" first")
     }
     switch fold {
+    case .presence, .acknowledgements: try checkRoles(reader)
     case .count:
       if value != nil { throw reader.wrong("value", "goes with another fold: a count has none") }
     case .sum, .average, .minimum, .maximum:
       if value == nil { throw TextError(at: 0, "the member \"value\" is missing, and a \(fold.rawValue) needs one") }
     case .latest: break
     }
+    if !fold.hasRoles, let name = ["roles", "place", "version", "material", "per"].first(where: { reader.has($0) }) {
+      throw reader.wrong(name, "goes with the folds \"presence\" and \"acknowledgements\" only")
+    }
     if time != nil && fold != .latest { throw reader.wrong("time", "goes with the fold \"latest\" only") }
     if reader.has("digits") && fold != .average { throw reader.wrong("digits", "goes with the fold \"average\" only") }
     if key.count > 61 { throw reader.wrong("key", "has too many parts: 61 are the most") }
   }
+
+  private func checkRoles(_ reader: MemberReader) throws(TextError) {
+    let isPresence = fold == .presence
+    if roles.isEmpty { throw TextError(at: 0, "the member \"roles\" is missing or empty, and \(fold.rawValue) needs it") }
+    let fitting: Set<Role> = isPresence ? [.enter, .leave] : [.publish, .withdraw, .ask, .acknowledge]
+    if let role = roles.values.first(where: { !fitting.contains($0) }) {
+      throw reader.wrong("roles", "has \"\(role.rawValue)\", which does not go with the fold \"\(fold.rawValue)\"")
+    }
+    if key.count != (isPresence ? 1 : 2) {
+      throw reader.wrong("key", isPresence ? "names one part here: the person" : "names two parts here: the item and the person")
+    }
+    if isPresence, place == nil { throw TextError(at: 0, "the member \"place\" is missing, and presence needs one") }
+    if !isPresence, itemVersion == nil { throw TextError(at: 0, "the member \"version\" is missing, and acknowledgements need one") }
+    let others = ["types", "value", "window", "absent"] + (isPresence ? ["version", "material"] : [])
+    if let name = others.first(where: { reader.has($0) }) {
+      throw reader.wrong(name, "does not go with the fold \"\(fold.rawValue)\"")
+    }
+  }
+}
+
+extension ProjectionDefinition.Fold {
+  /// Whether it goes by what events of each type say.
+  var hasRoles: Bool { self == .presence || self == .acknowledgements }
 }
 
 /// The members of a definition, each read as what it must be.
@@ -123,10 +156,27 @@ private struct MemberReader {
     return text
   }
 
-  func fold() throws(TextError) -> ProjectionDefinition.Fold {
-    let text = try choice("fold", ProjectionDefinition.Fold.allCases.map(\.rawValue))
-    guard let fold = ProjectionDefinition.Fold(rawValue: text) else { throw wrong("fold", "is unknown") }
-    return fold
+  /// One of a few words.
+  func word<Word: RawRepresentable<String> & CaseIterable>(_ name: String) throws(TextError) -> Word {
+    let text = try choice(name, Word.allCases.map(\.rawValue))
+    guard let word = Word(rawValue: text) else { throw wrong(name, "is unknown") }
+    return word
+  }
+
+  /// An object of types and what events of them say.
+  func roles(_ name: String) throws(TextError) -> [String: ProjectionDefinition.Role] {
+    let range = try range(name)
+    guard json[range.lowerBound] == UInt8(ascii: "{") else { throw wrong(name, "is an object: types, and what events of them say") }
+    var roles: [String: ProjectionDefinition.Role] = [:]
+    try JSONScanner.forEachMember(of: range, in: json.span) { (type, value) throws(TextError) in
+      let text = try JSONString.decode(json.span, type)
+      guard let role = ProjectionDefinition.Role(rawValue: try string(value, name)) else {
+        let all = ProjectionDefinition.Role.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+        throw TextError(at: value.lowerBound, "a role is one of \(all)")
+      }
+      if roles.updateValue(role, forKey: text) != nil { throw TextError(at: type.lowerBound, "the type \"\(text)\" is there twice") }
+    }
+    return roles
   }
 
   func number(_ name: String, upTo most: Int) throws(TextError) -> Int {

@@ -26,6 +26,34 @@ public struct ProjectionDefinition: Sendable, Equatable {
     case maximum
     /// The last value, by offset, or by ``ProjectionDefinition/time`` if that is given.
     case latest
+    /// Who is where: ``Presence``.
+    case presence
+    /// Who has acknowledged which version of what: ``Acknowledgements``.
+    case acknowledgements
+  }
+
+  /// What events of a type say, for ``Fold/presence`` and ``Fold/acknowledgements``.
+  public enum Role: String, Sendable, CaseIterable {
+    /// A person came in.
+    case enter
+    /// A person left.
+    case leave
+    /// There is a version of an item.
+    case publish
+    /// An item no longer holds.
+    case withdraw
+    /// A person is to acknowledge an item.
+    case ask
+    /// A person has acknowledged a version of an item.
+    case acknowledge
+  }
+
+  /// What a row is of, for ``Fold/presence`` and ``Fold/acknowledgements``.
+  public enum Subject: String, Sendable, CaseIterable {
+    /// Each person, at a place or with an item.
+    case person
+    /// Each place, in numbers.
+    case place
   }
 
   /// Names the snapshots' directory.
@@ -48,6 +76,17 @@ public struct ProjectionDefinition: Sendable, Equatable {
   public internal(set) var skipsAbsent = false
   /// Digits after the point of an average, 0 to 100.
   public internal(set) var digits = 6
+
+  /// What events of each type say, by type; of other types none is read.
+  public internal(set) var roles: [String: Role] = [:]
+  /// Where the place stands where somebody is, or was asked.
+  public internal(set) var place: EventField?
+  /// Where the number of an item's version stands.
+  public internal(set) var itemVersion: EventField?
+  /// Where it stands whether a version is material; one that does not say is.
+  public internal(set) var material: EventField?
+  /// What a row is of.
+  public internal(set) var subject = Subject.person
 
   /// What this definition describes, to be run.
   public var projection: DefinedProjection { DefinedProjection(self) }

@@ -128,6 +128,11 @@ enum DefinitionsTarget {
     let average = #"{"name":"s.1","key":["/k/0"],"value":"/v","fold":"average","digits":2}"#
     let latest = #"{"name":"l","key":["/a~1b"],"time":"/t","fold":"latest"}"#
     let maximum = #"{"name":"m","key":["@actor","@subject"],"value":"","fold":"maximum"}"#
+    let presence = #"{"name":"p","key":["/w"],"place":"/p","fold":"presence","roles":{"scan":"enter","reading":"leave"},"per":"place"}"#
+    let versions =
+      #"{"name":"a","key":["/i","@subject"],"version":"/v","material":"/m","fold":"acknowledgements","#
+      + #""roles":{"scan":"publish","reading":"acknowledge","a":"ask","b":"withdraw"}}"#
+    let hours = #"{"name":"h","fold":"count","window":{"unit":"hour","zone":"@offset","time":"/t"}}"#
     let counts: [UInt8] = [1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 97, 3, 0, 0, 0, 0, 0, 0, 0]
     let sums: [UInt8] = [1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 97, 3, 0, 0, 0, 49, 46, 53, 2, 0, 0, 0, 0, 0, 0, 0]
     return [
@@ -136,6 +141,9 @@ enum DefinitionsTarget {
       ("average", input(average, (1, #"{"k":["x"],"v":1}"#), (64, #"{"k":["x"],"v":2}"#))),
       ("latest", input(latest, (1, #"{"a/b":1,"t":"2020-01-01T00:00:00Z"}"#), (16, #"{"a/b":1,"t":"2019-01-01T00:00:00Z"}"#))),
       ("maximum", input(maximum, (4, "1.5"), (5, "2"), (12, "0"))),
+      ("presence", input(presence, (0, #"{"w":"x","p":"y"}"#), (1, #"{"w":"x"}"#), (8, #"{"w":"z","p":"y"}"#))),
+      ("versions", input(versions, (0, #"{"i":"n","v":3,"m":false}"#), (5, #"{"i":"n","v":3}"#), (8, #"{"i":"n","v":4}"#))),
+      ("hours", input(hours, (1, #"{"t":"2013-11-03T01:30:00-04:00"}"#), (2, #"{"t":"2013-11-03T01:30:00-05:00"}"#))),
       ("state-counts", Array(count.utf8) + [0, 0x80] + counts), ("state-sums", Array(sum.utf8) + [0, 0x80] + sums),
     ]
   }
