@@ -3,7 +3,8 @@
     python3 tools/demo.py TIDEMARK FLIGHTS_CSV_ZIP [--seed N] [--kills N] [--keep FOLDER]
 
 Every run of the writer imports the whole file from its beginning: the ids make that safe. What the writer acknowledged before a kill has to be
-there after it, and in the end every event once, in the order of the file. Exit code 0 if that holds, 1 if not.
+there after it, and in the end every event once, in the order of the file. Then projections of it and of other logs are compared with computations
+of their own (tools/demo_values.py). Exit code 0 if all that holds, 1 if not.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import tempfile
 import threading
 import time
 
+import demo_values
 import departures
 
 BATCH = 500
@@ -36,10 +38,10 @@ class Tool:
     def __init__(self, program, log):
         self.program, self.log = program, log
 
-    def run(self, command, *arguments):
+    def run(self, command, *arguments, input=None, code=0):
         """Runs a command to its end and returns its standard output."""
-        done = subprocess.run([self.program, command, self.log, *arguments], capture_output=True, text=True)
-        expect(done.returncode == 0, f"tidemark {command} ended with {done.returncode}: {done.stderr.strip() or done.stdout.strip()}")
+        done = subprocess.run([self.program, command, self.log, *arguments], capture_output=True, text=True, input=input)
+        expect(done.returncode == code, f"tidemark {command} ended with {done.returncode}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout
 
     def json(self, command):
@@ -160,13 +162,17 @@ def run(program, table, folder, seed, kills):
         f"space         {info['bytes_on_disk'] / 1e6:.1f} MB on disk for {info['bytes_of_events'] / 1e6:.1f} MB of events: "
         f"{info['bytes_on_disk'] / len(ids):.0f} bytes an event, compressed to {info['bytes_on_disk'] / info['bytes_of_events']:.0%}"
     )
+    print("values", flush=True)
+    demo_values.departures(tool, source, expect)
+    demo_values.readings(Tool(program, str(folder / "readings")), table.parent / "weather.csv", expect)
+    demo_values.site(Tool(program, str(folder / "site")), expect)
     print(f"passed in {time.monotonic() - started:.1f} s: {len(ids):,} of {len(ids):,} events after {kills} kills")
 
 
 def main():
     parser = argparse.ArgumentParser(description="Departures into a log, the writer killed several times.")
     parser.add_argument("program")
-    parser.add_argument("table")
+    parser.add_argument("table", type=pathlib.Path)
     parser.add_argument("--seed", type=int, default=2013)
     parser.add_argument("--kills", type=int, default=6)
     parser.add_argument("--keep", type=pathlib.Path, help="an empty folder for the lines and the log, which stay there")

@@ -150,6 +150,12 @@ import TidemarkProjections
     let data = [#"{"v":1}"#, #"{"v":null}"#, "{}"]
     #expect(try rows(members + #""sum""#, data) == ["test=1"] && rows(members + #""latest""#, data) == ["test=1"])
     #expect(error { _ = try rows(members + #""sum""#, data + [#"{"v":"1"}"#]) }?.code == .unreadableEvent)
+    // Likewise without a part of the key, without the time of the window, and without the time that the latest goes by.
+    let whole = #"{"k":"a","v":1,"t":"2026-01-01T00:00:00Z"}"#
+    let lacking = [whole, #"{"v":2,"t":"2026-01-01T00:00:00Z"}"#, #"{"k":"a","v":4}"#]
+    let keyed = #""key": ["/k"], "value": "/v", "absent": "skip", "#
+    #expect(try rows(keyed + #""fold": "sum", "window": {"unit": "day", "zone": "UTC", "time": "/t"}"#, lacking) == [#"["a","2026-01-01"]=1"#])
+    #expect(try rows(keyed + #""fold": "latest", "time": "/t""#, lacking) == ["a=1"])
   }
 
   @Test func `a changed definition is another version, another order of members is not`() throws {

@@ -23,12 +23,14 @@ struct Extraction: Sendable {
     var parts: [String] = []
     for index in 0..<count {
       guard let text = found[index].text else {
+        if definition.skipsAbsent { return nil }
         throw UnreadableEvent("there is nothing at \(definition.key[index].text), a part of the key")
       }
       parts.append(text)
     }
     if let window = definition.window {
       if let field = definition.windowTime {
+        if definition.skipsAbsent, found[count] == .absent { return nil }
         let time = try Self.time(found[count], field)
         parts.append(window.text(at: Timestamp(nanoseconds: time.nanoseconds), utcOffsetMinutes: time.offsetMinutes))
         count += 1
@@ -71,6 +73,7 @@ struct Extraction: Sendable {
       bytes = event.data.array()
     }
     guard let field = definition.time else { return Keyed(key, bytes) }
+    if definition.skipsAbsent, rest.first == .absent { return nil }
     return Keyed(key, bytes, time: Timestamp(nanoseconds: try Self.time(rest.first, field).nanoseconds))
   }
 }

@@ -72,7 +72,7 @@ public struct ProjectionDefinition: Sendable, Equatable {
   public internal(set) var window: TimeWindow?
   /// Where the time stands that ``window`` goes by; nil: that of the event's place.
   public internal(set) var windowTime: EventField?
-  /// Whether an event without a value is left alone; otherwise it can't be read.
+  /// Whether an event that lacks one of the fields is left alone; otherwise it can't be read.
   public internal(set) var skipsAbsent = false
   /// Digits after the point of an average, 0 to 100.
   public internal(set) var digits = 6
