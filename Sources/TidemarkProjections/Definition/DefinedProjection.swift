@@ -17,6 +17,13 @@ public struct DefinedProjection: Projection {
       case latest([String: LatestByKey.Latest])
     }
     var values: Values
+    /// What changed since somebody who keeps the rows elsewhere wrote them; nil if nobody does, and after a fold anew: then any may have.
+    package var changes: TableChanges?
+
+    init(values: Values) { self.values = values }
+
+    /// The same values, whatever changed before.
+    public static func == (first: State, second: State) -> Bool { first.values == second.values }
   }
 
   /// One key and its value.
@@ -71,16 +78,24 @@ public struct DefinedProjection: Projection {
     switch (folder, state.take()) {
     case (.count(let projection), .counts(var values)):
       defer { state.values = .counts(values) }
-      try projection.apply(event, at: place, to: &values)
+      guard let key = try projection.key(event) else { return }
+      state.note(key, in: values)
+      projection.add(key, to: &values)
     case (.sum(let projection), .sums(var values)):
       defer { state.values = .sums(values) }
-      try projection.apply(event, at: place, to: &values)
+      guard let found = try projection.extract(event) else { return }
+      state.note(found.key, in: values)
+      projection.add(found, to: &values)
     case (.extremes(let projection), .extremes(var values)):
       defer { state.values = .extremes(values) }
-      try projection.apply(event, at: place, to: &values)
+      guard let found = try projection.extract(event) else { return }
+      state.note(found.key, in: values)
+      projection.add(found, to: &values)
     case (.latest(let projection), .latest(var values)):
       defer { state.values = .latest(values) }
-      try projection.apply(event, at: place, to: &values)
+      guard let found = try projection.extract(event) else { return }
+      state.note(found.key, in: values)
+      projection.add(found, event.offset, at: place, to: &values)
     case (_, let other): state.values = other
     }
   }
@@ -89,16 +104,24 @@ public struct DefinedProjection: Projection {
     switch (folder, state.take()) {
     case (.count(let projection), .counts(var values)):
       defer { state.values = .counts(values) }
-      return try projection.retract(event, at: place, from: &values)
+      guard let key = try projection.key(event) else { return true }
+      state.note(key, in: values)
+      return projection.remove(key, from: &values)
     case (.sum(let projection), .sums(var values)):
       defer { state.values = .sums(values) }
-      return try projection.retract(event, at: place, from: &values)
+      guard let found = try projection.extract(event) else { return true }
+      state.note(found.key, in: values)
+      return projection.remove(found, from: &values)
     case (.extremes(let projection), .extremes(var values)):
       defer { state.values = .extremes(values) }
-      return try projection.retract(event, at: place, from: &values)
+      guard let found = try projection.extract(event) else { return true }
+      state.note(found.key, in: values)
+      return projection.remove(found, from: &values)
     case (.latest(let projection), .latest(var values)):
       defer { state.values = .latest(values) }
-      return try projection.retract(event, at: place, from: &values)
+      guard let found = try projection.extract(event) else { return true }
+      state.note(found.key, in: values)
+      return projection.remove(found, event.offset, at: place, from: &values)
     case (_, let other):
       state.values = other
       return false
@@ -124,6 +147,8 @@ public struct DefinedProjection: Projection {
     }
   }
 
+  // MARK: Rows
+
   /// The table, in the order of keys.
   public func rows(of state: State) -> [Row] {
     let rows: [Row] =
@@ -148,7 +173,7 @@ public struct DefinedProjection: Projection {
 }
 
 extension DefinedProjection.State {
-  fileprivate mutating func take() -> Values {
+  mutating func take() -> Values {
     let taken = values
     values = .counts([:])
     return taken

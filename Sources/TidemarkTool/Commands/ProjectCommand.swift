@@ -1,5 +1,6 @@
 import TidemarkLog
 import TidemarkProjections
+import TidemarkSQLite
 import TidemarkText
 
 enum ProjectCommand {
@@ -9,6 +10,7 @@ enum ProjectCommand {
     options: [
       .init("as-of", "OFFSET|TIME", "as the value was when the log had that many events, or by what had happened at that time (RFC 3339)"),
       .init("format", choices: ["table", "jsonl", "csv"], "how the values are printed (default table)"),
+      .init("sqlite", "FILE", "keep the rows in a SQLite database instead of printing them: those that changed, and the offset, at once"),
       .init(
         "on-unreadable", choices: ["fail", "skip"], "what to do about events that lack what the definition reads (default fail)"),
     ],
@@ -16,10 +18,13 @@ enum ProjectCommand {
       "One row for each key, in the order of keys. Values are kept in the log's directory and taken up again the next time, so that "
         + "only new events are read. Events that correct others (supersedes) take their place.",
       "With --on-unreadable skip, what was passed over is counted on standard error.",
+      "With --sqlite, the table has the definition's name, and tidemark_applied says up to which offset it is the log's value: both "
+        + "change in one transaction, so that any interruption leaves them in step. Prints that offset and the number of rows.",
     ],
     examples: [
       .init("tidemark project captures delays.json", "the value now"),
       .init("tidemark project captures delays.json --as-of 2013-03-10T12:00:00Z --format csv", "by what had happened at noon"),
+      .init("tidemark project captures delays.json --sqlite captures.sqlite", "rows for an app that queries with SQL"),
     ])
 
   static func run(_ arguments: ParsedArguments, _ output: Output) throws -> ExitCode {
@@ -27,6 +32,7 @@ enum ProjectCommand {
     let definition = try ProjectionDefinition(json: System.readFile(path, upTo: 1 << 20), file: path)
     let log = try Log.openForReading(at: arguments.logPath)
     defer { try? log.close() }
+    if let file = arguments.value("sqlite") { return try keep(definition, of: log, in: file, arguments, output) }
     var options = ProjectionOptions()
     options.onUnreadable = arguments.value("on-unreadable") == "skip" ? .skip : .fail
     let projection = definition.projection
@@ -47,9 +53,31 @@ enum ProjectCommand {
       Output.complain("no event gave a value: if that surprises you, check the definition's types, key and value")
     }
     try print(rows, arguments.value("format") ?? "table", output)
-    if projected.report.unreadableCount > 0 {
-      Output.complain("\(projected.report.unreadableCount) events could not be read and were passed over")
+    complain(projected.report)
+    return .success
+  }
+
+  private static func complain(_ report: ProjectionReport) {
+    if report.unreadableCount > 0 { Output.complain("\(report.unreadableCount) events could not be read and were passed over") }
+  }
+
+  private static func keep(
+    _ definition: ProjectionDefinition, of log: Log, in file: String, _ arguments: ParsedArguments, _ output: Output
+  ) throws -> ExitCode {
+    for other in ["as-of", "format"] where arguments.value(other) != nil {
+      throw arguments.error("--\(other) with --sqlite", why: "a database holds the rows as of now, and nothing is printed")
     }
+    var options = SQLiteSinkOptions()
+    options.onUnreadable = arguments.value("on-unreadable") == "skip" ? .skip : .fail
+    let sink = try SQLiteSink(definition, of: log, file: file, options: options)
+    if let why = sink.whyAnew { Output.complain("the rows in \(file) are made anew: \(why)") }
+    let position = try sink.catchUp { _ in !Interrupt.isRequested }
+    let size = log.size
+    if position < size {
+      Output.complain("offsets \(position) to \(size - 1) are left for later: they are not durable yet")
+    }
+    complain(sink.report)
+    output.line("offset \(position), \(sink.rowCount) rows")
     return .success
   }
 
