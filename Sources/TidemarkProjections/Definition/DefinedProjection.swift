@@ -10,20 +10,18 @@ internal import TidemarkText
 public struct DefinedProjection: Projection {
   /// The value by key, as the fold keeps it.
   public struct State: Sendable, Equatable {
-    enum Values: Sendable, Equatable {
-      case counts([String: UInt64])
-      case sums([String: SumByKey.Total])
-      case extremes([String: ExtremesByKey.Extremes])
-      case latest([String: LatestByKey.Latest])
-    }
-    var values: Values
+    // One of them is used, as the fold says. No enum: changing what a case holds would copy it.
+    var counts: [String: UInt64] = [:]
+    var sums: [String: SumByKey.Total] = [:]
+    var extremes: [String: ExtremesByKey.Extremes] = [:]
+    var latest: [String: LatestByKey.Latest] = [:]
     /// What changed since somebody who keeps the rows elsewhere wrote them; nil if nobody does, and after a fold anew: then any may have.
     package var changes: TableChanges?
 
-    init(values: Values) { self.values = values }
-
     /// The same values, whatever changed before.
-    public static func == (first: State, second: State) -> Bool { first.values == second.values }
+    public static func == (first: State, second: State) -> Bool {
+      first.counts == second.counts && first.sums == second.sums && first.extremes == second.extremes && first.latest == second.latest
+    }
   }
 
   /// One key and its value.
@@ -64,87 +62,68 @@ public struct DefinedProjection: Projection {
       }
   }
 
-  public var initial: State {
-    switch folder {
-    case .count(let projection): State(values: .counts(projection.initial))
-    case .sum(let projection): State(values: .sums(projection.initial))
-    case .extremes(let projection): State(values: .extremes(projection.initial))
-    case .latest(let projection): State(values: .latest(projection.initial))
-    }
-  }
+  public var initial: State { State() }
 
   public func apply(_ event: EventView, at place: Place, to state: inout State) throws {
-    // The values are taken out of the state, or changing them would copy them.
-    switch (folder, state.take()) {
-    case (.count(let projection), .counts(var values)):
-      defer { state.values = .counts(values) }
+    switch folder {
+    case .count(let projection):
       guard let key = try projection.key(event) else { return }
-      state.note(key, in: values)
-      projection.add(key, to: &values)
-    case (.sum(let projection), .sums(var values)):
-      defer { state.values = .sums(values) }
+      state.changes?.note(key, in: state.counts)
+      projection.add(key, to: &state.counts)
+    case .sum(let projection):
       guard let found = try projection.extract(event) else { return }
-      state.note(found.key, in: values)
-      projection.add(found, to: &values)
-    case (.extremes(let projection), .extremes(var values)):
-      defer { state.values = .extremes(values) }
+      state.changes?.note(found.key, in: state.sums)
+      projection.add(found, to: &state.sums)
+    case .extremes(let projection):
       guard let found = try projection.extract(event) else { return }
-      state.note(found.key, in: values)
-      projection.add(found, to: &values)
-    case (.latest(let projection), .latest(var values)):
-      defer { state.values = .latest(values) }
+      state.changes?.note(found.key, in: state.extremes)
+      projection.add(found, to: &state.extremes)
+    case .latest(let projection):
       guard let found = try projection.extract(event) else { return }
-      state.note(found.key, in: values)
-      projection.add(found, event.offset, at: place, to: &values)
-    case (_, let other): state.values = other
+      state.changes?.note(found.key, in: state.latest)
+      projection.add(found, event.offset, at: place, to: &state.latest)
     }
   }
 
   public func retract(_ event: EventView, at place: Place, from state: inout State) throws -> Bool {
-    switch (folder, state.take()) {
-    case (.count(let projection), .counts(var values)):
-      defer { state.values = .counts(values) }
+    switch folder {
+    case .count(let projection):
       guard let key = try projection.key(event) else { return true }
-      state.note(key, in: values)
-      return projection.remove(key, from: &values)
-    case (.sum(let projection), .sums(var values)):
-      defer { state.values = .sums(values) }
+      state.changes?.note(key, in: state.counts)
+      return projection.remove(key, from: &state.counts)
+    case .sum(let projection):
       guard let found = try projection.extract(event) else { return true }
-      state.note(found.key, in: values)
-      return projection.remove(found, from: &values)
-    case (.extremes(let projection), .extremes(var values)):
-      defer { state.values = .extremes(values) }
+      state.changes?.note(found.key, in: state.sums)
+      return projection.remove(found, from: &state.sums)
+    case .extremes(let projection):
       guard let found = try projection.extract(event) else { return true }
-      state.note(found.key, in: values)
-      return projection.remove(found, from: &values)
-    case (.latest(let projection), .latest(var values)):
-      defer { state.values = .latest(values) }
+      state.changes?.note(found.key, in: state.extremes)
+      return projection.remove(found, from: &state.extremes)
+    case .latest(let projection):
       guard let found = try projection.extract(event) else { return true }
-      state.note(found.key, in: values)
-      return projection.remove(found, event.offset, at: place, from: &values)
-    case (_, let other):
-      state.values = other
-      return false
+      state.changes?.note(found.key, in: state.latest)
+      return projection.remove(found, event.offset, at: place, from: &state.latest)
     }
   }
 
   public func encode(_ state: State) -> [UInt8] {
-    switch (folder, state.values) {
-    case (.count(let projection), .counts(let values)): projection.encode(values)
-    case (.sum(let projection), .sums(let values)): projection.encode(values)
-    case (.extremes(let projection), .extremes(let values)): projection.encode(values)
-    case (.latest(let projection), .latest(let values)): projection.encode(values)
-    default: []
+    switch folder {
+    case .count(let projection): projection.encode(state.counts)
+    case .sum(let projection): projection.encode(state.sums)
+    case .extremes(let projection): projection.encode(state.extremes)
+    case .latest(let projection): projection.encode(state.latest)
     }
   }
 
   public func decode(_ bytes: [UInt8]) throws -> State {
+    var state = initial
     switch folder {
-    case .count(let projection): State(values: .counts(try projection.decode(bytes)))
-    case .sum(let projection): State(values: .sums(try projection.decode(bytes)))
-    case .extremes(let projection): State(values: .extremes(try projection.decode(bytes)))
-    case .latest(let projection): State(values: .latest(try projection.decode(bytes)))
+    case .count(let projection): state.counts = try projection.decode(bytes)
+    case .sum(let projection): state.sums = try projection.decode(bytes)
+    case .extremes(let projection): state.extremes = try projection.decode(bytes)
+    case .latest(let projection): state.latest = try projection.decode(bytes)
     }
+    return state
   }
 
   // MARK: Rows
@@ -152,31 +131,23 @@ public struct DefinedProjection: Projection {
   /// The table, in the order of keys.
   public func rows(of state: State) -> [Row] {
     let rows: [Row] =
-      switch state.values {
-      case .counts(let values): values.map { Row(key: $0, value: String($1), count: $1) }
-      case .sums(let values):
-        values.map { key, total in
+      switch folder {
+      case .count: state.counts.map { Row(key: $0, value: String($1), count: $1) }
+      case .sum:
+        state.sums.map { key, total in
           let number = definition.fold == .average ? total.average(fractionDigits: definition.digits) : total.sum
           return Row(key: key, value: number.description, count: total.count)
         }
-      case .extremes(let values):
-        values.map { key, extremes in
+      case .extremes:
+        state.extremes.map { key, extremes in
           let isLow = definition.fold == .minimum
           return Row(
             key: key, value: (isLow ? extremes.minimum : extremes.maximum).description,
             count: isLow ? extremes.minimumCount : extremes.maximumCount)
         }
-      case .latest(let values): values.map { Row(key: $0, value: String(decoding: $1.value, as: UTF8.self), count: nil) }
+      case .latest: state.latest.map { Row(key: $0, value: String(decoding: $1.value, as: UTF8.self), count: nil) }
       }
     return rows.sorted { $0.key < $1.key }
-  }
-}
-
-extension DefinedProjection.State {
-  mutating func take() -> Values {
-    let taken = values
-    values = .counts([:])
-    return taken
   }
 }
 

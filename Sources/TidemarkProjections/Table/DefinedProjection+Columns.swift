@@ -57,65 +57,61 @@ extension DefinedProjection {
 
   /// Gives the columns of a key's row, and returns how the key is spelled; nil if it has no row.
   package func write(_ key: String, of state: State, to row: inout some RowWriter) -> String? {
-    switch state.values {
-    case .counts(let values):
-      guard let index = values.index(forKey: key) else { return nil }
-      row.add(Int64(clamping: values.values[index]))
-      return values.keys[index]
-    case .sums(let values):
-      guard let index = values.index(forKey: key) else { return nil }
-      let total = values.values[index]
+    switch definition.fold {
+    case .count:
+      guard let index = state.counts.index(forKey: key) else { return nil }
+      row.add(Int64(clamping: state.counts.values[index]))
+      return state.counts.keys[index]
+    case .sum, .average:
+      guard let index = state.sums.index(forKey: key) else { return nil }
+      let total = state.sums.values[index]
       let isAverage = definition.fold == .average
       row.add((isAverage ? total.average(fractionDigits: definition.digits) : total.sum).description)
       row.add(Int64(clamping: total.count))
       if isAverage { row.add(total.sum.description) }
-      return values.keys[index]
-    case .extremes(let values):
-      guard let index = values.index(forKey: key) else { return nil }
-      let found = values.values[index]
+      return state.sums.keys[index]
+    case .minimum, .maximum:
+      guard let index = state.extremes.index(forKey: key) else { return nil }
+      let found = state.extremes.values[index]
       let isLow = definition.fold == .minimum
       row.add((isLow ? found.minimum : found.maximum).description)
       row.add(Int64(clamping: isLow ? found.minimumCount : found.maximumCount))
       row.add((isLow ? found.maximum : found.minimum).description)
       row.add(Int64(clamping: isLow ? found.maximumCount : found.minimumCount))
-      return values.keys[index]
-    case .latest(let values):
-      guard let index = values.index(forKey: key) else { return nil }
-      let latest = values.values[index]
+      return state.extremes.keys[index]
+    case .latest:
+      guard let index = state.latest.index(forKey: key) else { return nil }
+      let latest = state.latest.values[index]
       row.add(latest.value)
       row.add(latest.time.nanoseconds)
       row.add(Int64(clamping: latest.offset))
       row.add(Int64(clamping: latest.place.offset))
       row.add(latest.place.time.nanoseconds)
-      return values.keys[index]
+      return state.latest.keys[index]
     }
   }
 
   /// Adds a row to a state, from columns as they were written.
   package func read(_ key: String, to state: inout State, from row: inout some RowReader) throws(UnreadableEvent) {
-    switch state.take() {
-    case .counts(var values):
-      defer { state.values = .counts(values) }
-      values[key] = try row.tally()
-    case .sums(var values):
-      defer { state.values = .sums(values) }
+    switch definition.fold {
+    case .count: state.counts[key] = try row.tally()
+    case .sum, .average:
       var sum = try row.bytes()
       let count = try row.tally()
       if definition.fold == .average { sum = try row.bytes() }
-      values[key] = SumByKey.Total(sum: try decimal(sum), count: count)
-    case .extremes(var values):
-      defer { state.values = .extremes(values) }
+      state.sums[key] = SumByKey.Total(sum: try decimal(sum), count: count)
+    case .minimum, .maximum:
       let (value, count) = (try decimal(row.bytes()), try row.tally())
       let (other, otherCount) = (try decimal(row.bytes()), try row.tally())
-      values[key] =
+      guard count > 0, otherCount > 0 else { throw UnreadableEvent("a value that no event has") }
+      state.extremes[key] =
         definition.fold == .minimum
         ? ExtremesByKey.Extremes(minimum: value, minimumCount: count, maximum: other, maximumCount: otherCount)
         : ExtremesByKey.Extremes(minimum: other, minimumCount: otherCount, maximum: value, maximumCount: count)
-    case .latest(var values):
-      defer { state.values = .latest(values) }
+    case .latest:
       let (value, time, offset) = (try row.bytes(), Timestamp(nanoseconds: try row.integer()), try row.tally())
       let place = Place(offset: try row.tally(), time: Timestamp(nanoseconds: try row.integer()))
-      values[key] = LatestByKey.Latest(value: value, time: time, place: place, offset: offset)
+      state.latest[key] = LatestByKey.Latest(value: value, time: time, place: place, offset: offset)
     }
   }
 }

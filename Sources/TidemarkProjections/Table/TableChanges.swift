@@ -19,54 +19,38 @@ package struct TableChanges: Sendable, Equatable {
 }
 
 extension DefinedProjection.State {
-  /// To be told before a key changes.
-  mutating func note<Value>(_ key: String, in values: [String: Value]) {
-    if changes != nil { changes?.note(key, in: values) }
-  }
-
   /// The keys whose rows differ, and those that are spelled otherwise.
   package static func changes(from old: Self, to new: Self) -> TableChanges {
-    switch (old.values, new.values) {
-    case (.counts(let old), .counts(let new)): TableChanges(from: old, to: new)
-    case (.sums(let old), .sums(let new)): TableChanges(from: old, to: new)
-    case (.extremes(let old), .extremes(let new)): TableChanges(from: old, to: new)
-    case (.latest(let old), .latest(let new)): TableChanges(from: old, to: new)
-    default: TableChanges()
-    }
+    var changes = TableChanges()
+    changes.note(from: old.counts, to: new.counts)
+    changes.note(from: old.sums, to: new.sums)
+    changes.note(from: old.extremes, to: new.extremes)
+    changes.note(from: old.latest, to: new.latest)
+    return changes
   }
 
   /// As if every row had changed.
   package static func everything(in state: Self) -> TableChanges {
-    switch state.values {
-    case .counts(let values): TableChanges(all: values)
-    case .sums(let values): TableChanges(all: values)
-    case .extremes(let values): TableChanges(all: values)
-    case .latest(let values): TableChanges(all: values)
-    }
+    var changes = TableChanges()
+    for key in state.counts.keys { changes.note(key, in: state.counts) }
+    for key in state.sums.keys { changes.note(key, in: state.sums) }
+    for key in state.extremes.keys { changes.note(key, in: state.extremes) }
+    for key in state.latest.keys { changes.note(key, in: state.latest) }
+    return changes
   }
 
   /// How many keys there are.
-  package var keyCount: Int {
-    switch values {
-    case .counts(let values): values.count
-    case .sums(let values): values.count
-    case .extremes(let values): values.count
-    case .latest(let values): values.count
-    }
-  }
+  package var keyCount: Int { counts.count + sums.count + extremes.count + latest.count }
 }
 
 extension TableChanges {
-  fileprivate init<Value: Equatable>(from old: [String: Value], to new: [String: Value]) {
+  fileprivate mutating func note<Value: Equatable>(from old: [String: Value], to new: [String: Value]) {
     for (key, value) in old where new[key] != value { note(key, in: old) }
-    for index in new.indices {
-      let key = new.keys[index]
+    for key in new.keys {
       guard let known = old.index(forKey: key), old.keys[known].utf8.elementsEqual(key.utf8) else {
         note(key, in: old)
         continue
       }
     }
   }
-
-  fileprivate init<Value>(all values: [String: Value]) { for key in values.keys { note(key, in: values) } }
 }

@@ -38,8 +38,8 @@ public final class SQLiteSink: Sendable {
   /// Opens the database, or makes it, and resumes at what it holds; if that does not serve, at the newest snapshot of the projection, or at
   /// the log's beginning. Nothing is folded yet.
   ///
-  /// The database is put into WAL mode, with `synchronous` at `NORMAL`: a power cut may take the last transactions away, whole, and the next
-  /// sink applies their events again.
+  /// The database is put into WAL mode, with `synchronous` at `NORMAL`: a power cut may take the last transactions away, whole, and the
+  /// next sink applies their events again.
   ///
   /// Throws `notADatabase`, `databaseLocked`, `databaseReadOnly`, `databaseDamaged`, `databaseSchema` if a table of the definition's name
   /// is another's, `LogError.Code.unsupportedVersion` for rows of a newer sink, `LogError.Code.invalidArgument` for a name or
@@ -125,11 +125,11 @@ public final class SQLiteSink: Sendable {
   /// Why rows that were there did not serve and are made anew; nil if they did, or there were none.
   public var whyAnew: String? { core.withLock { $0.whyAnew } }
 
-  /// Applies what was appended since the last time, in transactions of at most ``SQLiteSinkOptions/eventsPerTransaction`` events, and returns
-  /// the offset up to which the rows now are the log's value.
+  /// Applies what was appended since the last time, in transactions of at most ``SQLiteSinkOptions/eventsPerTransaction`` events, and
+  /// returns the offset up to which the rows now are the log's value.
   ///
-  /// In a log opened for reading that is as far as its events are durable: what a power cut could take back is not applied. A writer's events
-  /// are made durable.
+  /// In a log opened for reading that is as far as its events are durable: what a power cut could take back is not applied. A writer's
+  /// events are made durable.
   ///
   /// - Parameter progress: told after each 1,024 events; returning false stops the work, as cancelling the task does. It must not call the
   ///   sink.

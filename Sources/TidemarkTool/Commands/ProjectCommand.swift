@@ -11,6 +11,7 @@ enum ProjectCommand {
       .init("as-of", "OFFSET|TIME", "as the value was when the log had that many events, or by what had happened at that time (RFC 3339)"),
       .init("format", choices: ["table", "jsonl", "csv"], "how the values are printed (default table)"),
       .init("sqlite", "FILE", "keep the rows in a SQLite database instead of printing them: those that changed, and the offset, at once"),
+      .init("batch", "N", "with --sqlite: apply at most N events in a transaction (default 65536)"),
       .init(
         "on-unreadable", choices: ["fail", "skip"], "what to do about events that lack what the definition reads (default fail)"),
     ],
@@ -69,6 +70,7 @@ enum ProjectCommand {
     }
     var options = SQLiteSinkOptions()
     options.onUnreadable = arguments.value("on-unreadable") == "skip" ? .skip : .fail
+    options.eventsPerTransaction = Int(try arguments.number("batch", in: 1...10_000_000) ?? 65_536)
     let sink = try SQLiteSink(definition, of: log, file: file, options: options)
     if let why = sink.whyAnew { Output.complain("the rows in \(file) are made anew: \(why)") }
     let position = try sink.catchUp { _ in !Interrupt.isRequested }
