@@ -25,26 +25,33 @@ let package = Package(
   products: [
     .library(name: "TidemarkLog", targets: ["TidemarkLog"]),
     .library(name: "TidemarkProjections", targets: ["TidemarkProjections"]),
+    .library(name: "TidemarkSQLite", targets: ["TidemarkSQLite"]),
     .executable(name: "tidemark", targets: ["TidemarkTool"]),
     .executable(name: "tidemark-simulate", targets: ["Simulation"]),
   ],
   targets: [
     .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
     .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .target(name: "CPlatform"),
     .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: strict + seededBugs),
     .target(name: "TidemarkProjections", dependencies: ["TidemarkLog", "TidemarkText"], swiftSettings: strict),
+    .target(name: "TidemarkSQLite", dependencies: ["CSQLite", "TidemarkLog", "TidemarkProjections"], swiftSettings: strict),
     .target(name: "TidemarkText", swiftSettings: strict),
     .target(name: "CCrash"),
     .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .executableTarget(
-      name: "TidemarkTool", dependencies: ["TidemarkCrash", "TidemarkLog", "TidemarkProjections", "TidemarkText"], swiftSettings: strict),
+      name: "TidemarkTool", dependencies: ["TidemarkCrash", "TidemarkLog", "TidemarkProjections", "TidemarkSQLite", "TidemarkText"],
+      swiftSettings: strict),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], path: "Tests/TestSupport", swiftSettings: strict),
     .executableTarget(
       name: "Simulation", dependencies: ["TestSupport", "TidemarkLog"], path: "Tests/Simulation", swiftSettings: strict + seededBugs),
     .testTarget(name: "TidemarkLogTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(
       name: "TidemarkProjectionsTests", dependencies: ["TestSupport", "TidemarkLog", "TidemarkProjections"], swiftSettings: tests),
+    .testTarget(
+      name: "TidemarkSQLiteTests",
+      dependencies: ["CSQLite", "TestSupport", "TidemarkLog", "TidemarkProjections", "TidemarkSQLite"], swiftSettings: tests),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(name: "TidemarkCrashTests", dependencies: ["TidemarkCrash"], swiftSettings: tests),
     .testTarget(name: "TidemarkToolTests", dependencies: ["TidemarkCrash", "TidemarkTool"], swiftSettings: tests),

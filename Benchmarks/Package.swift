@@ -15,12 +15,17 @@ let package = Package(
     .package(name: "tidemark", path: "..")
   ],
   targets: [
-    .target(name: "CBaseline", linkerSettings: [.linkedLibrary("lz4"), .linkedLibrary("xxhash"), .linkedLibrary("pthread")]),
+    .target(
+      name: "CBaseline",
+      linkerSettings: [.linkedLibrary("lz4"), .linkedLibrary("sqlite3"), .linkedLibrary("xxhash"), .linkedLibrary("pthread")]),
     .target(name: "BenchmarkSupport", swiftSettings: settings),
     .executableTarget(name: "EmptyProcess", dependencies: ["CBaseline"], swiftSettings: settings),
     .executableTarget(
       name: "TidemarkBenchmark",
-      dependencies: ["BenchmarkSupport", "CBaseline", .product(name: "TidemarkLog", package: "tidemark")],
+      dependencies: [
+        "BenchmarkSupport", "CBaseline", .product(name: "TidemarkLog", package: "tidemark"),
+        .product(name: "TidemarkProjections", package: "tidemark"), .product(name: "TidemarkSQLite", package: "tidemark"),
+      ],
       swiftSettings: settings),
     .testTarget(name: "BenchmarkSupportTests", dependencies: ["BenchmarkSupport"], swiftSettings: settings),
   ]

@@ -12,7 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SKIPPED_FOLDERS = {".build", "Corpus", ".git", ".swiftpm", "scratch", "__pycache__", "results"}
-LIBRARIES = ("Sources/TidemarkLog/", "Sources/TidemarkProjections/", "Sources/TidemarkText/", "Sources/TidemarkCrash/")
+LIBRARIES = ("Sources/TidemarkLog/", "Sources/TidemarkProjections/", "Sources/TidemarkSQLite/", "Sources/TidemarkText/", "Sources/TidemarkCrash/")
 
 MAXIMUM_LINE = 140
 MAXIMUM_FILE = 500
@@ -22,6 +22,7 @@ UNSAFE_ALLOWED = (
     "Sources/TidemarkLog/Storage/",
     "Sources/TidemarkLog/Commit/",
     "Sources/TidemarkCrash/Platform/",
+    "Sources/TidemarkSQLite/Database/",
     "Sources/TidemarkLog/Format/Bytes.swift",
     "Sources/TidemarkLog/Format/FrameBuffer.swift",
     "Sources/TidemarkLog/Format/IDPages.swift",
@@ -41,6 +42,7 @@ PLATFORM_FILES = ("Sources/TidemarkLog/Storage/Libc.swift", "Sources/TidemarkToo
 IMPORT_ALLOWED = {
     "CLZ4": ("Sources/TidemarkLog/Format/Compression.swift",),
     "CXXHash": ("Sources/TidemarkLog/Format/Hash.swift",),
+    "CSQLite": ("Sources/TidemarkSQLite/Database/",),
     "CCrash": ("Sources/TidemarkCrash/Platform/", "Sources/TidemarkCrash/Subjects/PlainStore.swift"),
     "CPlatform": ("Sources/TidemarkLog/Storage/", "Sources/TidemarkLog/Format/Bytes.swift"),
     "Glibc": PLATFORM_FILES,

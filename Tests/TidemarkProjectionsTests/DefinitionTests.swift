@@ -154,7 +154,8 @@ import TidemarkProjections
     let whole = #"{"k":"a","v":1,"t":"2026-01-01T00:00:00Z"}"#
     let lacking = [whole, #"{"v":2,"t":"2026-01-01T00:00:00Z"}"#, #"{"k":"a","v":4}"#]
     let keyed = #""key": ["/k"], "value": "/v", "absent": "skip", "#
-    #expect(try rows(keyed + #""fold": "sum", "window": {"unit": "day", "zone": "UTC", "time": "/t"}"#, lacking) == [#"["a","2026-01-01"]=1"#])
+    let days = #""fold": "sum", "window": {"unit": "day", "zone": "UTC", "time": "/t"}"#
+    #expect(try rows(keyed + days, lacking) == [#"["a","2026-01-01"]=1"#])
     #expect(try rows(keyed + #""fold": "latest", "time": "/t""#, lacking) == ["a=1"])
   }
 

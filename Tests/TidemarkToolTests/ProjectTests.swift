@@ -128,4 +128,19 @@ struct ProjectTests {
     let typo = try space.run("project", "log", "typo.json")
     #expect(typo.code == 0 && typo.output.isEmpty && typo.errors.contains("no event gave a value"))
   }
+
+  @Test("keeps rows in a SQLite database, and goes on there")
+  func sqlite() throws {
+    #expect(try space.run("project", "log", "sum.json", "--sqlite", "rows.sqlite").lines == ["offset 7, 2 rows"])
+    #expect(try space.run("append", "log", input: "{\"k\":\"c\",\"v\":1}\n").code == 0)
+    // Each writer's session is an event as well.
+    #expect(try space.run("project", "log", "sum.json", "--sqlite", "rows.sqlite").lines == ["offset 9, 3 rows"])
+    try space.write("sum.json", #"{"name": "s", "key": ["/k"], "value": "/v", "fold": "maximum"}"#)
+    let changed = try space.run("project", "log", "sum.json", "--sqlite", "rows.sqlite")
+    #expect(changed.code == 0 && changed.errors.contains("made anew"))
+    #expect(try space.run("project", "log", "sum.json", "--sqlite", "rows.sqlite", "--as-of", "3").code == 2)
+    let refused = try space.run("project", "log", "sum.json", "--sqlite", "sum.json")
+    #expect(refused.code == 3 && refused.errors.contains("sum.json"))
+    #expect(try String(decoding: space.bytes("sum.json"), as: UTF8.self).hasSuffix("\"maximum\"}"))
+  }
 }

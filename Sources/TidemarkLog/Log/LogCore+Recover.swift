@@ -197,7 +197,7 @@ extension LogCore {
     let segment = try fresh().make(header, from: source, lost: { lost.append($0) })
     // What could be read a moment ago, and not any more, is kept for another try.
     if !lost.isEmpty && !remains.isDamaged { try preserveWhole(remains) }
-    try? files.remove(directory.segment(remains.name.text))
+    removeReplaced(remains.name, remains.header)
     try files.syncDirectory(directory.segments)
     self.remains = nil
     lock.withLock {
@@ -210,6 +210,19 @@ extension LogCore {
       openIDs = OpenIDs()
     }
     use(segment, durableEnd: segment.end)
+  }
+
+  /// Removes a segment that another has replaced, once the one that it has replaced itself is gone for good: while that is there, only this
+  /// one says that it does not count. If it fails, the next recovery finds them all named as replaced.
+  func removeReplaced(_ name: SegmentName, _ header: SegmentHeader) {
+    do throws(LogError) {
+      let older = directory.segment(SegmentName(base: name.base, segmentID: header.replaces, form: .open).text)
+      if header.replaces != .zero, try files.status(older) != nil {
+        try files.remove(older)
+        try files.syncDirectory(directory.segments)
+      }
+      try files.remove(directory.segment(name.text))
+    } catch { return }
   }
 
   /// Keeps what is cut away: the bytes, and why.

@@ -64,8 +64,7 @@ extension LogCore {
     if replaces {
       change(to: next, closing: nil, at: durable)
       segment.file.close()
-      // If this fails, recovery finds the old one named as replaced.
-      try? files.remove(directory.segment(segment.name.text))
+      removeReplaced(segment.name, segment.header)
     } else {
       change(to: next, closing: segment, at: durable)
     }

@@ -49,11 +49,25 @@ struct Doubles {
 
   /// An interrupted recovery, or a failed first commit: one names another as replaced.
   private mutating func dropReplaced(_ group: inout [Analysis.Candidate]) throws(LogError) {
-    for candidate in group {
-      guard let id = try header(candidate)?.replaces, id != .zero, let old = group.first(where: { $0.name.segmentID == id }) else {
+    var replaced: Set<EventID> = []
+    for candidate in group { if let id = try header(candidate)?.replaces, id != .zero { replaced.insert(id) } }
+    // Those first that no other replaces: they tell of all the others in their line.
+    let isReplaced = { (candidate: Analysis.Candidate) in replaced.contains(candidate.name.segmentID) }
+    for candidate in group.filter({ !isReplaced($0) }) + group.filter(isReplaced) {
+      guard contains(group, candidate), let id = try header(candidate)?.replaces, id != .zero, let old = group.first(where: { $0.name.segmentID == id }) else {
         continue
       }
-      leave(try counts(candidate, insteadOf: old) ? old : candidate, "an interrupted recovery", &group)
+      guard try counts(candidate, insteadOf: old) else {
+        leave(candidate, "an interrupted recovery", &group)
+        continue
+      }
+      // What the replaced one has replaced itself goes with it, whatever it holds.
+      var next: Analysis.Candidate? = old
+      while let gone = next {
+        let id = try header(gone)?.replaces ?? .zero
+        leave(gone, "an interrupted recovery", &group)
+        next = group.first { $0.name.segmentID == id && $0.name != candidate.name }
+      }
     }
   }
 

@@ -10,6 +10,7 @@ internal import TidemarkText
 public struct DefinedProjection: Projection {
   /// The value by key, as the fold keeps it: in one of these, the others stay empty.
   public struct State: Sendable, Equatable {
+    // One of them is used, as the fold says. No enum: changing what a case holds would copy it.
     var counts: [String: UInt64] = [:]
     var sums: [String: SumByKey.Total] = [:]
     var extremes: [String: ExtremesByKey.Extremes] = [:]
@@ -18,6 +19,15 @@ public struct DefinedProjection: Projection {
     var acknowledgements = AcknowledgementState()
     /// The release of the time zone database that its windows go by, if they go by that; a snapshot holds it.
     public internal(set) var timeZoneDatabaseVersion: String?
+    /// What changed since somebody who keeps the rows elsewhere wrote them; nil if nobody does, and after a fold anew: then any may have.
+    package var changes: TableChanges?
+
+    /// The same values, whatever changed before.
+    public static func == (first: State, second: State) -> Bool {
+      first.counts == second.counts && first.sums == second.sums && first.extremes == second.extremes && first.latest == second.latest
+        && first.presence == second.presence && first.acknowledgements == second.acknowledgements
+        && first.timeZoneDatabaseVersion == second.timeZoneDatabaseVersion
+    }
   }
 
   /// One key and its value.
@@ -68,10 +78,22 @@ public struct DefinedProjection: Projection {
 
   public func apply(_ event: EventView, at place: Place, to state: inout State) throws {
     switch folder {
-    case .count(let projection): try projection.apply(event, at: place, to: &state.counts)
-    case .sum(let projection): try projection.apply(event, at: place, to: &state.sums)
-    case .extremes(let projection): try projection.apply(event, at: place, to: &state.extremes)
-    case .latest(let projection): try projection.apply(event, at: place, to: &state.latest)
+    case .count(let projection):
+      guard let key = try projection.key(event, place) else { return }
+      state.changes?.note(key, in: state.counts)
+      projection.add(key, to: &state.counts)
+    case .sum(let projection):
+      guard let found = try projection.extract(event, place) else { return }
+      state.changes?.note(found.key, in: state.sums)
+      projection.add(found, to: &state.sums)
+    case .extremes(let projection):
+      guard let found = try projection.extract(event, place) else { return }
+      state.changes?.note(found.key, in: state.extremes)
+      projection.add(found, to: &state.extremes)
+    case .latest(let projection):
+      guard let found = try projection.extract(event, place) else { return }
+      state.changes?.note(found.key, in: state.latest)
+      projection.add(found, event.offset, at: place, to: &state.latest)
     case .presence(let projection): try projection.apply(event, at: place, to: &state.presence)
     case .acknowledgements(let projection): try projection.apply(event, at: place, to: &state.acknowledgements)
     }
@@ -79,11 +101,23 @@ public struct DefinedProjection: Projection {
 
   public func retract(_ event: EventView, at place: Place, from state: inout State) throws -> Bool {
     switch folder {
-    case .count(let projection): try projection.retract(event, at: place, from: &state.counts)
-    case .sum(let projection): try projection.retract(event, at: place, from: &state.sums)
-    case .extremes(let projection): try projection.retract(event, at: place, from: &state.extremes)
-    case .latest(let projection): try projection.retract(event, at: place, from: &state.latest)
-    case .presence, .acknowledgements: false
+    case .count(let projection):
+      guard let key = try projection.key(event, place) else { return true }
+      state.changes?.note(key, in: state.counts)
+      return projection.remove(key, from: &state.counts)
+    case .sum(let projection):
+      guard let found = try projection.extract(event, place) else { return true }
+      state.changes?.note(found.key, in: state.sums)
+      return projection.remove(found, from: &state.sums)
+    case .extremes(let projection):
+      guard let found = try projection.extract(event, place) else { return true }
+      state.changes?.note(found.key, in: state.extremes)
+      return projection.remove(found, from: &state.extremes)
+    case .latest(let projection):
+      guard let found = try projection.extract(event, place) else { return true }
+      state.changes?.note(found.key, in: state.latest)
+      return projection.remove(found, event.offset, at: place, from: &state.latest)
+    case .presence, .acknowledgements: return false
     }
   }
 
@@ -118,6 +152,8 @@ public struct DefinedProjection: Projection {
     }
     return state
   }
+
+  // MARK: Rows
 
   /// The table, in the order of keys.
   public func rows(of state: State) -> [Row] {

@@ -28,8 +28,9 @@ extension ProjectionDefinition {
     var scanner = JSONScanner()
     let reader = try MemberReader(json, try scanner.scan(json.span), names, "it is no JSON object")
     let window = try reader.has("window") ? reader.object("window", windowNames) : nil
+    let name = try reader.string("name")
     let key = try window == nil || reader.has("key") ? reader.fields("key") : []
-    var definition = ProjectionDefinition(name: try reader.string("name"), key: key, fold: try reader.word("fold"), time: nil)
+    var definition = ProjectionDefinition(name: name, key: key, fold: try reader.word("fold"), time: nil)
     definition.types = try reader.has("types") ? reader.strings("types") : []
     definition.value = try reader.field("value")
     definition.time = try reader.field("time")

@@ -22,7 +22,7 @@ public final class ProjectionRunner<P: Projection>: Sendable {
   public let log: Log
   let options: ProjectionOptions
   let saved: SavedFolds<P>
-  private let core: Locked<Core>
+  let core: Locked<Core>
 
   struct Core {
     var fold: Fold<P.State>
@@ -39,14 +39,26 @@ public final class ProjectionRunner<P: Projection>: Sendable {
     self.projection = projection
     self.log = log
     self.options = options
-    let store = SnapshotStore(options.directory ?? "\(log.path)/projections", name: projection.name, log.environment.fileSystem)
-    saved = SavedFolds(projection: projection, log: log, store: store, options: options)
+    saved = SavedFolds(projection: projection, log: log, store: Self.store(projection, log, options), options: options)
     var discarded: [ProjectionReport.DiscardedSnapshot] = []
     let end = log.isWriter ? log.size : try log.refresh()
     core = Locked(Core(fold: try saved.resume(&discarded) { $0 <= end }, discarded: discarded))
   }
 
-  private static func check(_ name: String) throws(LogError) {
+  /// Goes on with a fold that was not saved.
+  init(_ projection: P, of log: Log, options: ProjectionOptions, resuming fold: Fold<P.State>) {
+    self.projection = projection
+    self.log = log
+    self.options = options
+    saved = SavedFolds(projection: projection, log: log, store: Self.store(projection, log, options), options: options)
+    core = Locked(Core(fold: fold))
+  }
+
+  static func store(_ projection: P, _ log: Log, _ options: ProjectionOptions) -> SnapshotStore {
+    SnapshotStore(options.directory ?? "\(log.path)/projections", name: projection.name, log.environment.fileSystem)
+  }
+
+  static func check(_ name: String) throws(LogError) {
     if !isName(name) {
       throw LogError(
         .invalidArgument, "a projection can't be named \"\(name)\"", why: "the name is that of a directory",
@@ -115,7 +127,7 @@ public final class ProjectionRunner<P: Projection>: Sendable {
     }
   }
 
-  private var folder: Folder<P> { Folder(projection: projection, log: log, policy: options.onUnreadable, latest: nil) }
+  var folder: Folder<P> { Folder(projection: projection, log: log, policy: options.onUnreadable, latest: nil) }
 
   private func fold(_ core: inout Core, to end: Offset, _ progress: Folder<P>.Progress?) throws(LogError) {
     do throws(LogError) {
@@ -142,7 +154,7 @@ public final class ProjectionRunner<P: Projection>: Sendable {
     try folder.advance(&core.fold, to: end, progress)
   }
 
-  private func mend(_ core: inout Core, _ progress: Folder<P>.Progress?) throws(LogError) {
+  func mend(_ core: inout Core, _ progress: Folder<P>.Progress?) throws(LogError) {
     try folder.mend(&core.fold, saved, &core.discarded, progress)
   }
 
@@ -164,7 +176,7 @@ public final class ProjectionRunner<P: Projection>: Sendable {
     }
   }
 
-  private func trySaving(_ core: inout Core, _ spacing: Spacing) {
+  func trySaving(_ core: inout Core, _ spacing: Spacing) {
     do throws(LogError) {
       try save(&core, spacing)
     } catch { core.savingTrouble = error }

@@ -50,7 +50,7 @@ struct SavedFolds<P: Projection>: Sendable {
     return nil
   }
 
-  private func check(_ bytes: [UInt8], _ position: Offset) throws(UnreadableEvent) -> Fold<P.State> {
+  func check(_ bytes: [UInt8], _ position: Offset) throws(UnreadableEvent) -> Fold<P.State> {
     let (fold, lastID) = try snapshot.decode(bytes, position: position)
     if lastID != .zero, let found = try? log.event(at: position - 1), found.id != lastID {
       throw UnreadableEvent("the log holds another event at offset \(position - 1) now")
@@ -76,16 +76,21 @@ struct SavedFolds<P: Projection>: Sendable {
 
   /// Saves a fold after the log's events below it are durable. False if they are not, in a log opened for reading.
   func save(_ fold: Fold<P.State>) throws(LogError) -> Bool {
-    var lastID = EventID.zero
-    do {
-      let durable = log.isWriter ? try log.recordDurable() : log.durable
-      guard fold.ledger.position <= durable else { return false }
-      if fold.ledger.position > log.first { lastID = try idIfReadable(fold.ledger.position - 1) }
-    } catch let error as LogError { throw error } catch {
-      throw LogError(.io, "a snapshot can't be saved", why: "\(error)", advice: "try again")
-    }
+    guard let lastID = try makeDurable(fold) else { return false }
     try store.write(snapshot.encode(fold, lastID: lastID), fold.ledger.position)
     return true
+  }
+
+  /// Makes the log's events below a fold durable, and gives the id of the last of them, or zero if that is not known. Nil in a log opened
+  /// for reading where they are not durable.
+  func makeDurable(_ fold: Fold<P.State>) throws(LogError) -> EventID? {
+    do {
+      let durable = log.isWriter ? try log.recordDurable() : log.durable
+      guard fold.ledger.position <= durable else { return nil }
+      return fold.ledger.position > log.first ? try idIfReadable(fold.ledger.position - 1) : .zero
+    } catch let error as LogError { throw error } catch {
+      throw LogError(.io, "a fold can't be saved", why: "\(error)", advice: "try again")
+    }
   }
 
   /// None where damage hides the event.

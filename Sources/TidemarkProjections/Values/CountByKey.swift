@@ -8,7 +8,7 @@ public import TidemarkLog
 public struct CountByKey: Projection {
   public let name: String
   public let version: UInt32
-  private let key: @Sendable (EventView, Place) throws -> String?
+  let key: @Sendable (EventView, Place) throws -> String?
 
   /// - Parameters:
   ///   - name: see ``Projection/name``.
@@ -28,11 +28,17 @@ public struct CountByKey: Projection {
   public var initial: [String: UInt64] { [:] }
 
   public func apply(_ event: EventView, at place: Place, to state: inout [String: UInt64]) throws {
-    if let key = try key(event, place) { state[key, default: 0] += 1 }
+    if let key = try key(event, place) { add(key, to: &state) }
   }
 
   public func retract(_ event: EventView, at place: Place, from state: inout [String: UInt64]) throws -> Bool {
     guard let key = try key(event, place) else { return true }
+    return remove(key, from: &state)
+  }
+
+  func add(_ key: String, to state: inout [String: UInt64]) { state[key, default: 0] += 1 }
+
+  func remove(_ key: String, from state: inout [String: UInt64]) -> Bool {
     guard let count = state[key], count > 0 else { return false }
     state[key] = count == 1 ? nil : count - 1
     return true

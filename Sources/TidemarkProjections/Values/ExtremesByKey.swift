@@ -25,7 +25,7 @@ public struct ExtremesByKey: Projection {
 
   public let name: String
   public let version: UInt32
-  private let extract: PlacedExtractor<ExactDecimal>
+  let extract: PlacedExtractor<ExactDecimal>
 
   /// - Parameters:
   ///   - name: see ``Projection/name``.
@@ -45,7 +45,10 @@ public struct ExtremesByKey: Projection {
   public var initial: [String: Extremes] { [:] }
 
   public func apply(_ event: EventView, at place: Place, to state: inout [String: Extremes]) throws {
-    guard let found = try extract(event, place) else { return }
+    if let found = try extract(event, place) { add(found, to: &state) }
+  }
+
+  func add(_ found: Keyed<ExactDecimal>, to state: inout [String: Extremes]) {
     guard var extremes = state[found.key] else {
       state[found.key] = Extremes(minimum: found.value, maximum: found.value)
       return
@@ -67,6 +70,10 @@ public struct ExtremesByKey: Projection {
 
   public func retract(_ event: EventView, at place: Place, from state: inout [String: Extremes]) throws -> Bool {
     guard let found = try extract(event, place) else { return true }
+    return remove(found, from: &state)
+  }
+
+  func remove(_ found: Keyed<ExactDecimal>, from state: inout [String: Extremes]) -> Bool {
     guard var extremes = state[found.key] else { return false }
     if found.value == extremes.minimum { extremes.minimumCount -= 1 }
     if found.value == extremes.maximum { extremes.maximumCount -= 1 }

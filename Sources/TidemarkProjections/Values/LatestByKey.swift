@@ -32,7 +32,7 @@ public struct LatestByKey: Projection {
   public let name: String
   public let version: UInt32
   private let order: Order
-  private let extract: PlacedExtractor<[UInt8]>
+  let extract: PlacedExtractor<[UInt8]>
 
   /// - Parameters:
   ///   - name: see ``Projection/name``.
@@ -54,8 +54,11 @@ public struct LatestByKey: Projection {
   public var initial: [String: Latest] { [:] }
 
   public func apply(_ event: EventView, at place: Place, to state: inout [String: Latest]) throws {
-    guard let found = try extract(event, place) else { return }
-    let new = Latest(value: found.value, time: found.time ?? place.time, place: place, offset: event.offset)
+    if let found = try extract(event, place) { add(found, event.offset, at: place, to: &state) }
+  }
+
+  func add(_ found: Keyed<[UInt8]>, _ offset: Offset, at place: Place, to state: inout [String: Latest]) {
+    let new = Latest(value: found.value, time: found.time ?? place.time, place: place, offset: offset)
     if let known = state[found.key], !isInOrder(known, new) { return }
     state[found.key] = new
   }
@@ -66,8 +69,13 @@ public struct LatestByKey: Projection {
   }
 
   public func retract(_ event: EventView, at place: Place, from state: inout [String: Latest]) throws -> Bool {
-    guard let found = try extract(event, place), let known = state[found.key] else { return true }
-    return known.offset != event.offset || known.place.offset != place.offset
+    guard let found = try extract(event, place) else { return true }
+    return remove(found, event.offset, at: place, from: &state)
+  }
+
+  func remove(_ found: Keyed<[UInt8]>, _ offset: Offset, at place: Place, from state: inout [String: Latest]) -> Bool {
+    guard let known = state[found.key] else { return true }
+    return known.offset != offset || known.place.offset != place.offset
   }
 
   public func encode(_ state: [String: Latest]) -> [UInt8] {

@@ -30,7 +30,7 @@ public struct SumByKey: Projection {
 
   public let name: String
   public let version: UInt32
-  private let extract: PlacedExtractor<ExactDecimal>
+  let extract: PlacedExtractor<ExactDecimal>
 
   /// - Parameters:
   ///   - name: see ``Projection/name``.
@@ -50,12 +50,19 @@ public struct SumByKey: Projection {
   public var initial: [String: Total] { [:] }
 
   public func apply(_ event: EventView, at place: Place, to state: inout [String: Total]) throws {
-    guard let found = try extract(event, place) else { return }
+    if let found = try extract(event, place) { add(found, to: &state) }
+  }
+
+  func add(_ found: Keyed<ExactDecimal>, to state: inout [String: Total]) {
     state[found.key, default: Total(sum: .zero, count: 0)].add(found.value)
   }
 
   public func retract(_ event: EventView, at place: Place, from state: inout [String: Total]) throws -> Bool {
     guard let found = try extract(event, place) else { return true }
+    return remove(found, from: &state)
+  }
+
+  func remove(_ found: Keyed<ExactDecimal>, from state: inout [String: Total]) -> Bool {
     guard let total = state[found.key], total.count > 0 else { return false }
     state[found.key] = total.count == 1 ? nil : Total(sum: total.sum - found.value, count: total.count - 1)
     return true

@@ -16,14 +16,26 @@ struct DefinedValues {
   let runner: ProjectionRunner<DefinedProjection>
 
   init(_ arguments: ParsedArguments) throws {
-    let path = arguments.argument("DEFINITION") ?? ""
-    let definition = try ProjectionDefinition(json: System.readFile(path, upTo: 1 << 20), file: path)
+    let definition = try Self.definition(arguments)
     log = try Log.openForReading(at: arguments.logPath)
     var options = ProjectionOptions()
     options.onUnreadable = arguments.value("on-unreadable") == "skip" ? .skip : .fail
     options.restartsWhereTrimmed = arguments.isSet("restart")
     projection = definition.projection
     runner = try ProjectionRunner(projection, of: log, options: options)
+  }
+
+  static func definition(_ arguments: ParsedArguments) throws -> ProjectionDefinition {
+    let path = arguments.argument("DEFINITION") ?? ""
+    return try ProjectionDefinition(json: System.readFile(path, upTo: 1 << 20), file: path)
+  }
+
+  /// Tells on standard error what values lack.
+  static func tell(_ report: ProjectionReport) {
+    if report.missingBelow > 0 {
+      Output.complain("the values lack all events below offset \(report.missingBelow), which were trimmed")
+    }
+    if report.unreadableCount > 0 { Output.complain("\(report.unreadableCount) events could not be read and were passed over") }
   }
 
   /// A point of a log's history, as an argument names it.
@@ -66,12 +78,7 @@ struct DefinedValues {
     case .offset(let offset): projected = try runner.state(asOf: offset, progress: progress)
     case .time(let time): projected = try runner.state(asOf: time, progress: progress)
     }
-    if projected.report.missingBelow > 0 {
-      Output.complain("the values lack all events below offset \(projected.report.missingBelow), which were trimmed")
-    }
-    if projected.report.unreadableCount > 0 {
-      Output.complain("\(projected.report.unreadableCount) events could not be read and were passed over")
-    }
+    Self.tell(projected.report)
     return projected
   }
 }

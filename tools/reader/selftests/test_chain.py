@@ -91,6 +91,8 @@ class Chain(LogTest):
     for files, loser in (({s.name(0, A): old, s.name(0, B): new}, A), ({s.name(0, A): old, s.name(0, B): new[:-200]}, B)):
       self.assertEqual(self.found(files), ([("leftover", None, None)], 4))
       self.assertEqual(self.verify()["findings"][0]["file"], s.name(0, loser))
+    line = {s.name(0, A): old, s.name(0, B): open_segment(B, 0, [], replaces=A), s.name(0, C): open_segment(C, 0, [3], replaces=B)}
+    self.assertEqual(self.found(line), ([("leftover", None, None)] * 2, 3))
     files = {s.name(0, A): old, s.name(0, B): open_segment(B, 0, [4])}
     self.assertEqual((self.found(files), self.verify()["ok"]), (([("doubled-segment", None, None)], 4), False))
     files = {s.name(0, A): old, s.name(0, B): bytes(5000), "segments/x.tmp": b"x"}

@@ -56,12 +56,22 @@ class Group:
           self.leave(sealed, "sealing was interrupted: the open form counts")
 
   def leave_replaced(self):
-    """A file that another one names as replaced."""
-    for new in list(self.files):
-      for old in list(self.files):
-        if new.header and new.header.replaces == old.id != ZERO_ID:
-          self.leave(old if self.counts(new, old) else new, "recovery or a first commit was interrupted: another file of this base counts")
+    """A file that another one names as replaced, and what that one names. Files that no other names come first."""
+    named = {file.header.replaces for file in self.files if file.header}
+    for new in sorted(self.files, key=lambda file: file.id in named):
+      old = self.replaced_by(new) if new in self.files else None
+      if old and not self.counts(new, old):
+        self.leave(new, "recovery or a first commit was interrupted: the file that this one replaces counts")
+        continue
+      while old:
+        gone, old = old, self.replaced_by(old)
+        self.leave(gone, "recovery or a first commit was interrupted: another file of this base counts")
+        if old is new:
           break
+
+  def replaced_by(self, file):
+    """The file of this base that another names as replaced."""
+    return next((old for old in self.files if file.header and file.header.replaces == old.id != ZERO_ID), None)
 
   def leave_attempts(self):
     """Of several files that replace the same one, all but the one that reaches furthest."""

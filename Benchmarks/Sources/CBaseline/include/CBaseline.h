@@ -27,6 +27,13 @@ int baseline_append_written(
 /// Stores how long that took.
 int baseline_write_and_sync(const char *path, uint64_t byteCount, uint64_t *nanoseconds);
 
+// Rows
+
+/// Upserts `count` rows into a new SQLite database in WAL mode, `perTransaction` to a transaction, with an offset in each, and closes it.
+/// Keys and values lie behind one another, all of the same length. Returns 0 or a negative result code of SQLite.
+int baseline_upsert(
+  const char *path, const void *keys, int keyByteCount, const void *values, int valueByteCount, uint64_t count, uint64_t perTransaction);
+
 // Replay
 
 /// What a replay adds up.
