@@ -17,7 +17,7 @@ let package = Package(
   targets: [
     .target(
       name: "CBaseline",
-      linkerSettings: [.linkedLibrary("lz4"), .linkedLibrary("sqlite3"), .linkedLibrary("xxhash"), .linkedLibrary("pthread")]),
+      linkerSettings: [.linkedLibrary("lz4"), .linkedLibrary("sqlite3"), .linkedLibrary("xxhash"), .linkedLibrary("yajl"), .linkedLibrary("pthread")]),
     .target(name: "BenchmarkSupport", swiftSettings: settings),
     .executableTarget(name: "EmptyProcess", dependencies: ["CBaseline"], swiftSettings: settings),
     .executableTarget(

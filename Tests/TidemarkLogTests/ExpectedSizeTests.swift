@@ -22,6 +22,30 @@ import TidemarkLog
     #expect(code { try fixture.log.append(event("e"), expecting: before) } == .unexpectedSize)
   }
 
+  @Test func `what a gap has swallowed counts: it may have been a caller's`() throws {
+    for isSealed in [false, true] {
+      let fixture = try Fixture { $0.onCorruption = .quarantine }
+      try fixture.log.append(event("a"))
+      let before = fixture.log.size
+      try fixture.log.append(event("b"))
+      try fixture.log.recordDurable()
+      var image = fixture.disk.image
+      image.processKill()
+      let file = fixture.segmentFiles[0]
+      let bytes = image.contents(of: file) ?? []
+      try image.flipBit(try #require(bytes.lastIndex(of: UInt8(ascii: "b"))) * 8, of: file)
+      let disk = SimulatedDisk(image)
+      let log = try Log.open(at: "/log", options: fixture.options, environment: .simulated(disk, seed: 4))
+      #expect(log.recoveryReport.gaps == [before..<before + 1])
+      if isSealed { try log.seal() }
+      #expect(code { try log.append(event("c"), expecting: before) } == .unexpectedSize)
+      #expect(try log.append(event("c"), expecting: log.size).offset > before)
+      try log.close()
+      let report = try Log.verify(at: "/log", options: fixture.options, environment: .simulated(disk, seed: 5))
+      #expect(report.findings.allSatisfy { $0.kind == .gap } && report.findings.count == 1)
+    }
+  }
+
   @Test func `a refused append says what it met, and nothing of its batch is stored`() throws {
     let fixture = try Fixture()
     try fixture.log.append([event("a"), event("b")])

@@ -33,6 +33,8 @@ struct reader {
   uint64_t fileEnd;   // of the frames
   unsigned char *raw;
   size_t rawCapacity;
+  baseline_visit *visit;  // called with each user event's data, unless null
+  void *context;
 };
 
 static uint16_t u16(const unsigned char *at) {
@@ -85,7 +87,8 @@ static int fill(struct reader *reader, size_t byteCount) {
   return 1;
 }
 
-static int walk(const unsigned char *records, size_t byteCount, uint32_t count, struct baseline_replay *result) {
+static int walk(
+  struct reader *reader, const unsigned char *records, size_t byteCount, uint32_t count, struct baseline_replay *result) {
   size_t position = 0;
   for (uint32_t index = 0; index < count; index++) {
     if (byteCount - position < recordFieldByteCount) return -EBADMSG;
@@ -98,6 +101,10 @@ static int walk(const unsigned char *records, size_t byteCount, uint32_t count, 
       result->eventCount += 1;
       result->dataByteCount += length - used;
       result->timeSum += u64(record + 24);
+      if (reader->visit != NULL) {
+        int status = reader->visit(reader->context, record + used, length - used);
+        if (status != 0) return status;
+      }
     }
     position += length;
   }
@@ -117,7 +124,7 @@ static int replayFrame(struct reader *reader, const unsigned char *frame, uint32
     if (count != (int)rawLength) return -EBADMSG;
     records = reader->raw;
   }
-  return walk(records, rawLength, u32(frame + 32), result);
+  return walk(reader, records, rawLength, u32(frame + 32), result);
 }
 
 static int replayFrames(struct reader *reader, uint64_t seed, struct baseline_replay *result) {
@@ -181,13 +188,17 @@ static int isSegment(const struct dirent *entry) {
 }
 
 int baseline_replay(const char *directory, struct baseline_replay *result) {
+  return baseline_replay_visiting(directory, NULL, NULL, result);
+}
+
+int baseline_replay_visiting(const char *directory, baseline_visit *visit, void *context, struct baseline_replay *result) {
   char path[4096];
   struct dirent **names;
   memset(result, 0, sizeof *result);
   snprintf(path, sizeof path, "%s/segments", directory);
   int count = scandir(path, &names, isSegment, alphasort);
   if (count < 0) return -errno;
-  struct reader reader = {0};
+  struct reader reader = {.visit = visit, .context = context};
   int status = 0;
   for (int index = 0; index < count; index++) {
     if (status == 0) {

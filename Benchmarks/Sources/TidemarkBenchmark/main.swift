@@ -26,6 +26,7 @@ do {
   switch (arguments.first, arguments.count) {
   case ("child-append", 2): try childAppend(arguments[1])
   case ("child-idle", 2): try childIdle(arguments[1])
+  case ("child-fold", 2): try childFold(arguments[1])
   case ("--help", _), (nil, _): write(help, to: 1)
   default: try await run(Options(arguments))
   }

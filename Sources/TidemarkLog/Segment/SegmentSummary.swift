@@ -80,7 +80,8 @@ struct SegmentSummary {
     }
   }
 
-  /// Takes in a range of offsets that are lost.
+  /// Takes in a range of offsets that are lost. A caller's event may have been among them, so whoever expects the log to end before it has
+  /// not seen all.
   mutating func addGap(count: UInt32) {
     var marker: [UInt8] = []
     marker.add(UInt32.max)
@@ -88,6 +89,7 @@ struct SegmentSummary {
     marker.add(end)
     digest.update(marker.rawSpan)
     end += UInt64(count)
+    userEnd = end
     gapCount += UInt64(count)
   }
 

@@ -182,9 +182,9 @@ final class Driver {
   private func appendExpecting(_ isRight: Bool, _ byteCount: Int, _ log: Log) throws {
     if isRight { return try append(submit([byteCount]), log, expecting: max(log.size, history.model.size)) }
     guard history.userEnd > 0 else { return }
-    do { try append(submit([byteCount]), log, expecting: history.userEnd - 1) } catch LogError.Code.unexpectedSize { return }
-    throw Violation(
-      .operation, "an append that expected size \(history.userEnd - 1) was taken though the last user event ends at \(history.userEnd)")
+    let end = history.userEnd
+    do { try append(submit([byteCount]), log, expecting: end - 1) } catch LogError.Code.unexpectedSize { return }
+    throw Violation(.operation, "an append that expected size \(end - 1) was taken though the last user event ends at \(end)")
   }
 
   private func duplicate(_ back: Int, _ log: Log) throws {

@@ -31,7 +31,9 @@ class Summary:
         continue
       self.frames.append([frame.base, frame.position, LATEST, EARLIEST])
       self.raw_bytes += len(frame.raw) if frame.type == EVENTS else 0
-      self.lost += frame.count if frame.type == GAP else 0
+      if frame.type == GAP:
+        self.lost += frame.count
+        self.user_end = frame.base + frame.count
       for number, record in enumerate(frame.records):
         self.add(frame.base + number, record)
 

@@ -50,6 +50,16 @@ struct baseline_replay {
 /// adds up the user events. `directory` is the log's directory. Returns -EBADMSG for a frame that does not verify.
 int baseline_replay(const char *directory, struct baseline_replay *result);
 
+/// Called with each event's data. Anything but 0 ends the replay.
+typedef int baseline_visit(void *context, const unsigned char *data, size_t byteCount);
+/// Likewise, and shows each user event's data to `visit`.
+int baseline_replay_visiting(const char *directory, baseline_visit *visit, void *context, struct baseline_replay *result);
+
+/// Replays a log whose events are JSON objects and adds up one member by another, both at the top level: `keyName` a string, `valueName` a
+/// whole number. The JSON is parsed by yajl. Stores the number of keys and the sum over all of them.
+int baseline_sum_json(
+  const char *directory, const char *keyName, const char *valueName, struct baseline_replay *result, uint64_t *keyCount, int64_t *sum);
+
 // System
 
 /// Monotonic nanoseconds.
