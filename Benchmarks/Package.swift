@@ -17,7 +17,7 @@ let package = Package(
   targets: [
     .target(
       name: "CBaseline",
-      linkerSettings: [.linkedLibrary("lz4"), .linkedLibrary("sqlite3"), .linkedLibrary("xxhash"), .linkedLibrary("yajl"), .linkedLibrary("pthread")]),
+      linkerSettings: ["lz4", "sqlite3", "xxhash", "yajl", "pthread"].map { .linkedLibrary($0) }),
     .target(name: "BenchmarkSupport", swiftSettings: settings),
     .executableTarget(name: "EmptyProcess", dependencies: ["CBaseline"], swiftSettings: settings),
     .executableTarget(

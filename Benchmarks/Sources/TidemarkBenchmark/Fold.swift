@@ -34,7 +34,9 @@ func measureFold(_ bench: Bench) throws -> [Measurement] {
     ("count by subject", { try fold(CountByKey("count") { $0.subject }, log, bench) { $0.count } }, keyCount),
     (
       "sum by subject",
-      { try fold(SumByKey("sum") { event in event.subject.map { Keyed($0, ExactDecimal(event.data.byteCount)) } }, log, bench) { $0.count } },
+      {
+        try fold(SumByKey("sum") { event in event.subject.map { Keyed($0, ExactDecimal(event.data.byteCount)) } }, log, bench) { $0.count }
+      },
       keyCount
     ),
   ]
@@ -56,7 +58,8 @@ func measureFold(_ bench: Bench) throws -> [Measurement] {
     try check(baseline_sum_json(path, "place", "distance", &totals, &keys, &sum), "summing JSON in C")
     guard keys == 3, totals.eventCount == UInt64(count) else { throw BenchmarkFailure(description: "C sees other keys") }
   }
-  result.append(Measurement(group: "fold", name: "sum of a JSON member by another, against C with yajl", samples: ratios, target: .atLeast(0.25)))
+  result.append(
+    Measurement(group: "fold", name: "sum of a JSON member by another, against C with yajl", samples: ratios, target: .atLeast(0.25)))
   return result + (try measureTravel(bench, log, count)) + (try measureFoldMemory(bench))
 }
 
@@ -65,7 +68,11 @@ private func interleaved(_ bench: Bench, _ first: () throws -> Void, _ second: (
   var ratios: [Double] = []
   for round in -1..<bench.rounds {
     var one: UInt64 = 0, other: UInt64 = 0
-    try interleave(turns: 2) { one += try nanoseconds { try first() } } _: { other += try nanoseconds { try second() } }
+    try interleave(turns: 2) {
+      one += try nanoseconds { try first() }
+    } _: {
+      other += try nanoseconds { try second() }
+    }
     if round >= 0 { ratios.append(ratio(other, one)) }
   }
   return ratios

@@ -54,9 +54,9 @@ struct Doubles {
     // Those first that no other replaces: they tell of all the others in their line.
     let isReplaced = { (candidate: Analysis.Candidate) in replaced.contains(candidate.name.segmentID) }
     for candidate in group.filter({ !isReplaced($0) }) + group.filter(isReplaced) {
-      guard contains(group, candidate), let id = try header(candidate)?.replaces, id != .zero, let old = group.first(where: { $0.name.segmentID == id }) else {
-        continue
-      }
+      guard contains(group, candidate), let id = try header(candidate)?.replaces, id != .zero,
+        let old = group.first(where: { $0.name.segmentID == id })
+      else { continue }
       guard try counts(candidate, insteadOf: old) else {
         leave(candidate, "an interrupted recovery", &group)
         continue
