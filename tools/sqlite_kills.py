@@ -187,8 +187,8 @@ def main():
             run.send_signal(signal.SIGKILL)
             errors = run.communicate()[1].decode(errors="replace")
             ended += run.returncode == 0
-            delay *= 0.6 if run.returncode == 0 else 1.15
-            if run.returncode not in (0, -signal.SIGKILL) or errors:
+            delay = delay * 0.6 if run.returncode == 0 else min(delay * 1.15, 1)
+            if run.returncode not in (0, -signal.SIGKILL) or errors and "left for later" not in errors:
                 complaints.append(f"run {number} ended with {run.returncode}: {errors.strip()}")
             found, wrong = look(database, number % 10 == 0)
             complaints += wrong
