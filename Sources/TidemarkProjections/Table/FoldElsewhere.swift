@@ -42,6 +42,7 @@ extension ProjectionRunner {
 
   /// Folds up to an offset in steps, and gives each to somebody who writes it down: state and offset belong to each other, the log's events
   /// below are durable, and what corrections changed is carried out. Where an event stops the fold, what comes before it is given first.
+  /// Where carrying a correction out takes much more than the steps, several are given as one.
   ///
   /// - Parameters:
   ///   - end: not beyond what is durable, in a log opened for reading.
@@ -53,12 +54,14 @@ extension ProjectionRunner {
   ) throws {
     try core.withLock { (core) throws(LogError) in
       let spacing = Spacing(end: end, finest: options.finestSpacing)
+      var written = core.fold.ledger.position
       repeat {
         let position = core.fold.ledger.position
         let stop = min(end, position + max(1, count), (position / spacing.even + 1) * spacing.even)
-        let trouble = step(&core, to: stop, of: end, spacing, progress)
+        let trouble = step(&core, to: stop, of: end, since: written, progress)
         if core.fold.ledger.refoldFrom == nil, core.fold.ledger.position <= end {
           let isWorthSaving = try commit(&core.fold.state, try elsewhere(core.fold))
+          written = core.fold.ledger.position
           if isWorthSaving, core.fold.ledger.position.isMultiple(of: spacing.even) { trySaving(&core, spacing) }
         }
         if let trouble { throw trouble }
@@ -67,7 +70,9 @@ extension ProjectionRunner {
   }
 
   /// Returns what stopped it.
-  private func step(_ core: inout Core, to stop: Offset, of end: Offset, _ spacing: Spacing, _ progress: Folder<P>.Progress?) -> LogError? {
+  private func step(
+    _ core: inout Core, to stop: Offset, of end: Offset, since written: Offset, _ progress: Folder<P>.Progress?
+  ) -> LogError? {
     var trouble: LogError?
     do throws(LogError) {
       if core.fold.ledger.position < stop { try folder.advance(&core.fold, to: stop, progress) }
@@ -78,9 +83,12 @@ extension ProjectionRunner {
     }
     let isLast = core.fold.ledger.position >= end || trouble != nil
     do throws(LogError) {
-      // A correction that reaches far back waits for the end: it would cost a fold of everything each time.
+      // A correction that reaches far back waits, for the end or until as much is new: it would cost a fold of everything at each step.
       if core.fold.ledger.refoldFrom != nil {
-        let isDue = isLast ? true : try saved.isMendingCheap(core.fold.ledger, within: 4 * spacing.even)
+        let isDue =
+          isLast
+          ? true
+          : try saved.isMendingCheap(core.fold.ledger, within: 4 * (core.fold.ledger.position - min(written, core.fold.ledger.position)))
         if isDue { try mend(&core, progress) }
       }
     } catch {

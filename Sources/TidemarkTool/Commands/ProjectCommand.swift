@@ -65,7 +65,7 @@ enum ProjectCommand {
     if let why = sink.whyAnew { Output.complain("the rows in \(file) are made anew: \(why)") }
     let position = try sink.catchUp { _ in !Interrupt.isRequested }
     let size = log.size
-    if position < size {
+    if log.durable < size {
       Output.complain("offsets \(position) to \(size - 1) are left for later: they are not durable yet")
     }
     DefinedValues.tell(sink.report)
