@@ -76,7 +76,10 @@ extension [UInt8] {
     self += data
   }
 
-  mutating func add(text: String) { add(data: Array<UInt8>(text.utf8)) }
+  mutating func add(text: String) {
+    add(UInt32(truncatingIfNeeded: text.utf8.count))
+    append(contentsOf: text.utf8)
+  }
 
   mutating func add(place: Place) {
     add(place.offset)

@@ -105,7 +105,7 @@ public struct ProjectionOptions: Sendable {
   /// `LogError.Code.historyTrimmed`. Default: refused.
   public var restartsWhereTrimmed = false
   /// Snapshots lie no closer than so many events, but for those that are asked for: folding fewer is cheaper than saving.
-  package var finestSpacing: Offset = 4096
+  package var finestSpacing: Offset = 16_384
 
   /// Snapshots beside the log, and no unreadable events.
   public init() {}

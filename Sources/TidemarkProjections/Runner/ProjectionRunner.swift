@@ -172,19 +172,19 @@ public final class ProjectionRunner<P: Projection>: Sendable {
   public func save() throws -> Bool {
     try core.withLock { (core) throws(LogError) in
       try mend(&core, nil)
-      return try save(&core, Spacing(end: core.fold.ledger.position, finest: options.finestSpacing))
+      return try save(&core, Spacing(end: core.fold.ledger.position, finest: options.finestSpacing), syncs: true)
     }
   }
 
   func trySaving(_ core: inout Core, _ spacing: Spacing) {
     do throws(LogError) {
-      try save(&core, spacing)
+      try save(&core, spacing, syncs: false)
     } catch { core.savingTrouble = error }
   }
 
   @discardableResult
-  private func save(_ core: inout Core, _ spacing: Spacing) throws(LogError) -> Bool {
-    guard try saved.save(core.fold) else { return false }
+  private func save(_ core: inout Core, _ spacing: Spacing, syncs: Bool) throws(LogError) -> Bool {
+    guard try saved.save(core.fold, syncs: syncs) else { return false }
     core.savingTrouble = nil
     try saved.store.prune(spacing: spacing)
     return true

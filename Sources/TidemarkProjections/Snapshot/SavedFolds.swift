@@ -75,9 +75,9 @@ struct SavedFolds<P: Projection>: Sendable {
   }
 
   /// Saves a fold after the log's events below it are durable. False if they are not, in a log opened for reading.
-  func save(_ fold: Fold<P.State>) throws(LogError) -> Bool {
+  func save(_ fold: Fold<P.State>, syncs: Bool) throws(LogError) -> Bool {
     guard let lastID = try makeDurable(fold) else { return false }
-    try store.write(snapshot.encode(fold, lastID: lastID), fold.ledger.position)
+    try store.write(snapshot.encode(fold, lastID: lastID), fold.ledger.position, syncs: syncs)
     return true
   }
 

@@ -84,6 +84,7 @@ extension Log {
   public func trimKeepingProjections(below floor: Offset, in directory: String? = nil) throws -> Offset {
     let sound = try savedSnapshots(in: directory).filter { $0.trouble == nil }
     let names = Set(try savedNames(in: directory))
+    for name in names { try makeDurable(sound.filter { $0.name == name }.suffix(2)) }
     // Of each projection, the last but one; none may be below the floor.
     let bounds = names.map { name in (name, sound.filter { $0.name == name }.dropLast().last?.position ?? 0) }
     guard let (name, bound) = bounds.min(by: { $0.1 < $1.1 }), bound < floor else { return try trim(below: floor) }
@@ -96,5 +97,16 @@ extension Log {
         advice: "bring it up to date and save it, more than once if need be, or delete its directory if nobody asks for it any more")
     }
     return after
+  }
+
+  /// Those that a fold saved on its way were not synced.
+  private func makeDurable(_ snapshots: [SavedSnapshot]) throws(LogError) {
+    let files = environment.fileSystem
+    for snapshot in snapshots {
+      let file = try files.open(snapshot.path, .write)
+      defer { file.close() }
+      try file.sync()
+      try files.syncDirectory(SnapshotStore.above(snapshot.path))
+    }
   }
 }

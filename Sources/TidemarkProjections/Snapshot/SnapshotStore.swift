@@ -39,7 +39,9 @@ struct SnapshotStore: Sendable {
   }
 
   /// Write, sync, rename, sync the directory: a crash leaves the file whole or not at all.
-  func write(_ bytes: [UInt8], _ position: Offset) throws(LogError) {
+  ///
+  /// - Parameter syncs: false for one that is not worth the time of a sync. A power cut may leave part of it, which its checksum tells.
+  func write(_ bytes: [UInt8], _ position: Offset, syncs: Bool) throws(LogError) {
     if try files.status(directory) == nil {
       if try files.status(parent) == nil {
         try files.makeDirectory(parent)
@@ -53,12 +55,13 @@ struct SnapshotStore: Sendable {
     let file = try files.open(unfinished, .create)
     defer { file.close() }
     try file.write(bytes.rawSpan, at: 0)
-    try file.sync()
+    if syncs { try file.sync() }
     try files.rename(unfinished, to: path(position))
-    try files.syncDirectory(directory)
+    if syncs { try files.syncDirectory(directory) }
   }
 
-  private static func above(_ path: String) -> String {
+  /// The directory that holds something.
+  static func above(_ path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
