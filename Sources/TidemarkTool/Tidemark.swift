@@ -17,6 +17,7 @@ enum Tidemark {
     Command(AsOfCommand.description, AsOfCommand.run),
     Command(DiffCommand.description, DiffCommand.run),
     Command(ProjectionsCommand.description, ProjectionsCommand.run),
+    Command(LookAlikesCommand.description, LookAlikesCommand.run),
     Command(VerifyCommand.description, VerifyCommand.run),
     Command(DumpCommand.description, DumpCommand.run),
     Command(RecoverCommand.description, RecoverCommand.run),

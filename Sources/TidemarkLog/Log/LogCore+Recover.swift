@@ -217,7 +217,7 @@ extension LogCore {
   func removeReplaced(_ name: SegmentName, _ header: SegmentHeader) {
     do throws(LogError) {
       let older = directory.segment(SegmentName(base: name.base, segmentID: header.replaces, form: .open).text)
-      if header.replaces != .zero, try files.status(older) != nil {
+      if header.replaces != .zero, !seeded(.doublesRemovedLast), try files.status(older) != nil {
         try files.remove(older)
         try files.syncDirectory(directory.segments)
       }

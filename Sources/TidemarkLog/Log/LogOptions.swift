@@ -149,3 +149,12 @@ public struct ContentDigest: Sendable {
     return bytes
   }
 }
+
+extension EventView {
+  /// The same for events that say the same at the same time, whatever their ids.
+  package var contentDigest: [UInt8] {
+    var content = ContentDigest.content(of: self)
+    content.add(time.nanoseconds)
+    return ContentDigest.xxh3.function(content)
+  }
+}

@@ -49,7 +49,7 @@ package enum SeededBug: String, CaseIterable, Sendable {
   case foundCloseTrusted
   /// Of two segments, one of which replaces the other, the one that goes further counts.
   case replacedByReach
-  /// Recovery removes doubles only after it has made another one.
+  /// Recovery removes doubles only after it has made another one, and what it has replaced without a look at what that had replaced.
   case doublesRemovedLast
   /// A fresh segment that was found is used though its name may not be durable.
   case foundNameTrusted

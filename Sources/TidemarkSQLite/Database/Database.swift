@@ -26,6 +26,22 @@ internal import TidemarkLog
 
   deinit { unsafe sqlite3_close_v2(handle) }
 
+  /// Opens a database to write to, or makes it, in WAL mode. A transaction that was not synced is there whole, or not at all.
+  static func forRows(_ file: String, busyTimeoutMilliseconds: Int) throws(LogError) -> Database {
+    let what = "the database can't be opened"
+    let database = try Database(file, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
+    if database.isReadOnly {
+      throw LogError(
+        .databaseReadOnly, what, file: file, why: "the system allows reading only", advice: "allow writing to the file and its directory")
+    }
+    // In another mode, where there can be no WAL, a transaction that is not synced could leave half of itself.
+    let mode = try database.prepare("PRAGMA journal_mode = WAL", what)
+    let isWAL = try mode.step() && mode.text(0) == "wal"
+    mode.reset()
+    try database.execute("PRAGMA synchronous = \(isWAL ? "NORMAL" : "FULL")", what)
+    return database
+  }
+
   /// Whether it was opened for reading only, because the file allows no more.
   var isReadOnly: Bool { unsafe sqlite3_db_readonly(handle, "main") != 0 }
 

@@ -55,7 +55,7 @@ public final class SQLiteSink: Sendable {
     self.log = log
     self.file = file
     self.options = options
-    let database = try Self.open(file, options)
+    let database = try Database.forRows(file, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
     core = Locked(try Self.resume(definition.projection, log, database, options))
   }
 
@@ -81,21 +81,6 @@ public final class SQLiteSink: Sendable {
         why: "\(options.eventsPerTransaction) events a transaction, \(options.busyTimeoutMilliseconds) ms to wait",
         advice: "take at least one event, and no negative time")
     }
-  }
-
-  private static func open(_ file: String, _ options: SQLiteSinkOptions) throws(LogError) -> Database {
-    let what = "the database can't be opened"
-    let database = try Database(file, busyTimeoutMilliseconds: options.busyTimeoutMilliseconds)
-    if database.isReadOnly {
-      throw LogError(
-        .databaseReadOnly, what, file: file, why: "the system allows reading only", advice: "allow writing to the file and its directory")
-    }
-    // In another mode, where there can be no WAL, a transaction that is not synced could leave half of itself.
-    let mode = try database.prepare("PRAGMA journal_mode = WAL", what)
-    let isWAL = try mode.step() && mode.text(0) == "wal"
-    mode.reset()
-    try database.execute("PRAGMA synchronous = \(isWAL ? "NORMAL" : "FULL")", what)
-    return database
   }
 
   private static func resume(_ projection: DefinedProjection, _ log: Log, _ database: Database, _ options: SQLiteSinkOptions) throws -> Core
