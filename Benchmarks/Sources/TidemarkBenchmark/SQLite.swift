@@ -6,7 +6,6 @@ import TidemarkSQLite
 
 private let keyByteCount = 12
 private let valueByteCount = 4
-private let perTransaction = 65_536
 
 /// Keys and values of events, and the events themselves.
 private struct Delays {
@@ -38,7 +37,12 @@ func measureSQLite(_ bench: Bench) throws -> [Measurement] {
   let json = #"{"name": "delays", "types": ["scan"], "key": ["/aircraft"], "value": "/delay", "fold": "sum"}"#
   let definition = try ProjectionDefinition(json: Array(json.utf8))
   var result: [Measurement] = []
-  for (name, keyCount) in [("each event a row of its own", count), ("20 events a row", count / 20)] {
+  let shapes = [
+    (name: "20 events a row, 65,536 events a transaction", keyCount: count / 20, perTransaction: 65_536),
+    (name: "each event a row of its own, likewise", keyCount: count, perTransaction: 65_536),
+    (name: "each event a row of its own, 1,000 events a transaction", keyCount: count, perTransaction: 1_000),
+  ]
+  for (name, keyCount, perTransaction) in shapes {
     bench.progress("  \(name): making \(count) events")
     let delays = Delays(count: count, keyCount: keyCount)
     let path = try bench.fresh("sqlite-log")

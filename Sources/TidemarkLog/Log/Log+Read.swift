@@ -30,6 +30,9 @@ extension Log {
     return try Cursor(core, query)
   }
 
+  /// A cursor over events that were seen: it does not look for new ones first, which takes a while where there is no writer.
+  package func read(seen query: Query) throws -> Cursor { try Cursor(core, query) }
+
   /// The events of a range, to keep. Control events are left out. For long ranges use ``read(_:)``.
   ///
   /// Throws as ``read(_:)`` and ``Cursor/next()`` do.

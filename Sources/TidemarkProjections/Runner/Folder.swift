@@ -23,7 +23,7 @@ struct Folder<P: Projection> {
   }
 
   private func walk(_ ledger: inout Ledger, _ state: inout P.State, to end: Offset, _ progress: Progress?) throws {
-    var cursor = try log.read(query(ledger.position..<end))
+    var cursor = try log.read(seen: query(ledger.position..<end))
     var count = 0
     while let event = try cursor.next() {
       try take(event, &ledger, &state)
@@ -211,7 +211,7 @@ struct Folder<P: Projection> {
   }
 
   private func walkAgain(_ ledger: inout Ledger, _ state: inout P.State, to end: Offset, _ progress: Progress?) throws {
-    var cursor = try log.read(query(ledger.position..<end))
+    var cursor = try log.read(seen: query(ledger.position..<end))
     var count = 0
     while let event = try cursor.next() {
       try takeAgain(event, &ledger, &state)

@@ -57,7 +57,10 @@ extension ProjectionRunner {
       var written = core.fold.ledger.position
       repeat {
         let position = core.fold.ledger.position
-        let stop = min(end, position + max(1, count), (position / spacing.even + 1) * spacing.even)
+        var stop = position + max(1, count)
+        // Where there may be a snapshot, if one lies on the way.
+        if stop / spacing.even > position / spacing.even { stop -= stop % spacing.even }
+        stop = min(end, stop)
         let trouble = step(&core, to: stop, of: end, since: written, progress)
         if core.fold.ledger.refoldFrom == nil, core.fold.ledger.position <= end {
           let isWorthSaving = try commit(&core.fold.state, try elsewhere(core.fold))

@@ -160,8 +160,8 @@ public final class SQLiteSink: Sendable {
     defer { core.snapshotPosition = saved }
     try core.runner.advance(to: end, by: Offset(options.eventsPerTransaction), progress: progress) { (state, fold) throws(LogError) in
       try table.commit(&state, fold)
-      // A snapshot is as long as the table: it is worth its price where several times as many events were folded.
-      guard fold.position - min(saved, fold.position) >= 4 * UInt64(state.keyCount) else { return false }
+      // A snapshot is as long as the table: it is worth its price where many times as many events were folded.
+      guard fold.position - min(saved, fold.position) >= 16 * UInt64(state.keyCount) else { return false }
       saved = fold.position
       return true
     }
