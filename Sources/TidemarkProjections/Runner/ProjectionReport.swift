@@ -59,6 +59,11 @@ public struct FoldProgress: Sendable, Equatable {
   public var position: Offset
   /// Where the fold ends.
   public var end: Offset
+
+  package init(position: Offset, end: Offset) {
+    self.position = position
+    self.end = end
+  }
 }
 
 /// A state, and of which events it is the value.

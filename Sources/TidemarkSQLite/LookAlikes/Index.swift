@@ -85,7 +85,7 @@ struct Index {
     let find = try database.prepare("SELECT first_offset FROM tidemark_look_alikes_index WHERE digest = ?1", Self.what)
     let add = try database.prepare("INSERT INTO tidemark_look_alikes_index(digest, first_offset) VALUES(?1, ?2)", Self.what)
     let list = try database.prepare("INSERT INTO tidemark_look_alikes(first_offset, offset) VALUES(?1, ?2)", Self.what)
-    var cursor = try log.read(Query(offsets: range, onDamage: .skip))
+    var cursor = try log.read(seen: Query(offsets: range, onDamage: .skip))
     var count = 0
     while let event = try cursor.next() {
       let (digest, offset) = (event.contentDigest, Int64(clamping: event.offset))

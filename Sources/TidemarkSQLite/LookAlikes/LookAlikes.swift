@@ -23,6 +23,11 @@ public final class LookAlikes: Sendable {
     public var first: Offset
     /// The offsets of the others, in order.
     public var others: [Offset]
+
+    package init(first: Offset, others: [Offset]) {
+      self.first = first
+      self.others = others
+    }
   }
 
   /// The log that it reads.
