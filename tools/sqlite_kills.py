@@ -5,7 +5,7 @@
 Two definitions keep their rows in one database; one event in fifty corrects an earlier one, so that rows change and vanish as well. Each run is killed
 with SIGKILL at a random instant; now and then the database is removed, and made again under the same kills. After each kill the database must be whole,
 and the rows of both tables must be exactly those that the events below their applied offset give, as this script adds them up from `tidemark cat`; some
-are compared with `tidemark project --as-of` as well. Prints one line; exit code 1 if anything is wrong.
+are compared with `tidemark as-of` as well. Prints one line; exit code 1 if anything is wrong.
 """
 
 import collections
@@ -156,11 +156,11 @@ def check(tidemark, log, folder, seen):
         if table != oracle.rows(name) or len(rows) != count:
             complaints.append(f"{name} at offset {offset}: {len(rows)} rows of {count}, which are not those of the log")
         if number % max(1, len(states) // 8) == 0:
-            printed = subprocess.run([tidemark, "project", log, f"{folder}/{name}.json", "--as-of", str(offset), "--format", "jsonl"],
+            printed = subprocess.run([tidemark, "as-of", log, f"{folder}/{name}.json", str(offset), "--format", "jsonl"],
                                      capture_output=True, text=True, check=True).stdout
             told = [json.loads(line) for line in printed.splitlines()]
             if sorted((row["key"], row["value"], row["count"]) for row in told) != sorted(map(tuple, rows)):
-                complaints.append(f"{name} at offset {offset}: project --as-of prints other rows")
+                complaints.append(f"{name} at offset {offset}: as-of prints other rows")
     return complaints
 
 

@@ -138,7 +138,7 @@ struct ProjectTests {
     try space.write("sum.json", #"{"name": "s", "key": ["/k"], "value": "/v", "fold": "maximum"}"#)
     let changed = try space.run("project", "log", "sum.json", "--sqlite", "rows.sqlite")
     #expect(changed.code == 0 && changed.errors.contains("made anew"))
-    #expect(try space.run("project", "log", "sum.json", "--sqlite", "rows.sqlite", "--as-of", "3").code == 2)
+    #expect(try space.run("project", "log", "sum.json", "--sqlite", "rows.sqlite", "--follow").code == 2)
     let refused = try space.run("project", "log", "sum.json", "--sqlite", "sum.json")
     #expect(refused.code == 3 && refused.errors.contains("sum.json"))
     #expect(try String(decoding: space.bytes("sum.json"), as: UTF8.self).hasSuffix("\"maximum\"}"))
