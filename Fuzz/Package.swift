@@ -32,7 +32,7 @@ let package = Package(
     .target(name: "TidemarkText", swiftSettings: settings),
     .target(name: "TidemarkProjections", dependencies: ["TidemarkLog", "TidemarkText"], swiftSettings: settings),
     .target(
-      name: "TidemarkTool", dependencies: ["TidemarkLog", "TidemarkText"], exclude: ["Commands", "Tidemark.swift"],
+      name: "TidemarkTool", dependencies: ["TidemarkLog", "TidemarkProjections", "TidemarkText"], exclude: ["Commands", "Tidemark.swift"],
       swiftSettings: settings),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], swiftSettings: settings),
     .executableTarget(
