@@ -143,8 +143,9 @@ struct Exercise {
       try Log.salvage(from: Self.path, to: Self.path, environment: environment)
     }
     require(onto == nil, "a log is salvaged onto itself")
+    must("making a file") { try disk.open(path + ".file", .create).close() }
     let over = attempt("salvaging over a file", Self.honest.union([.notADirectory])) {
-      try Log.salvage(from: Self.path, to: Self.path + "/identity", environment: environment)
+      try Log.salvage(from: Self.path, to: path + ".file", environment: environment)
     }
     require(over == nil, "a log is salvaged over a file")
     let nowhere = attempt("opening nothing") { try Log.openForReading(at: path, options: options(), environment: environment) }
