@@ -74,12 +74,20 @@ import TidemarkLog
 
   @Test func `many share one sync`() async throws {
     let real = try RealLog { $0.segmentByteCount = 1 << 20 }
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for caller in 0..<16 { group.addTask { for number in 0..<20 { try await real.log.append(event("\(caller)-\(number)")) } } }
-      try await group.waitForAll()
+    var (events, commits) = (0 as UInt64, 0 as UInt64)
+    var isShared = false
+    // Whether callers meet is up to the machine: where other work keeps them apart, they try again.
+    for _ in 0..<20 where !isShared {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for caller in 0..<16 { group.addTask { for number in 0..<20 { try await real.log.append(event("\(caller)-\(number)")) } } }
+        try await group.waitForAll()
+      }
+      let statistics = try real.log.statistics()
+      #expect(UInt64(statistics.userEventCount) == events + 320 && statistics.syncCount <= statistics.commitCount)
+      isShared = UInt64(statistics.commitCount) - commits < 160
+      (events, commits) = (UInt64(statistics.userEventCount), UInt64(statistics.commitCount))
     }
-    let statistics = try real.log.statistics()
-    #expect(statistics.userEventCount == 320 && statistics.commitCount < 160 && statistics.syncCount <= statistics.commitCount)
+    #expect(isShared)
   }
 
   @Test func `of those who expect the same size one succeeds`() async throws {
