@@ -122,6 +122,40 @@ import TidemarkProjections
     for name in ["trail", "other"] { #expect(try ProjectionRunner(Trail(name: name), of: log).current().state.count == 42) }
   }
 
+  /// On the way of a long fold older snapshots go; where history was trimmed, a power cut must not take the newer ones.
+  @Test func `on a trimmed log a power cut leaves a snapshot`() throws {
+    var options = ProjectionOptions()
+    options.finestSpacing = 2
+    for seed in UInt64(0)..<60 {
+      let fixture = try segments()
+      let runner = try ProjectionRunner(Trail(), of: fixture.log, options: options)
+      try runner.catchUp()
+      try runner.save()
+      try fixture.log.trimKeepingProjections(below: 31)
+      #expect(fixture.log.first > 0)
+      for _ in 0..<12 { try fixture.log.append((0..<50).map { event("\($0)") }) }
+      // So wide that those from before the trim go.
+      options.finestSpacing = 64
+      try ProjectionRunner(Trail(), of: fixture.log, options: options).catchUp()
+      #expect(try fixture.log.savedSnapshots().allSatisfy { $0.position < fixture.log.first || $0.position > 60 })
+      options.finestSpacing = 2
+      try fixture.cutPower(.seeded(seed, garbage: .inFreshSectors))
+      let again = try ProjectionRunner(Trail(), of: fixture.log, options: options)
+      #expect(try again.current().state.count >= 40, "seed \(seed)")
+    }
+  }
+
+  @Test func `a file among the projections, and a trim that removes nothing, disturb nobody`() throws {
+    let fixture = try segments()
+    let runner = try ProjectionRunner(Trail(), of: fixture.log)
+    try runner.catchUp()
+    try runner.save()
+    try fixture.disk.open("/log/projections/notes.txt", .create).close()
+    #expect(try fixture.log.savedSnapshots().map(\.name) == ["trail"])
+    #expect(try fixture.log.trimKeepingProjections(below: 5) == 0)
+    #expect(error { try fixture.log.trimKeepingProjections(below: 1000) }?.code == .offsetOutOfRange)
+  }
+
   @Test func `a correction of what was trimmed leaves the value, and is counted`() throws {
     let fixture = try Fixture()
     for number in 0..<30 {

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import TidemarkLog
@@ -47,6 +48,27 @@ import TidemarkSQLite
     }
     let found = try LookAlikes(of: log, file: fixture.file).groups()
     #expect(found == expected.sorted { $0.key < $1.key }.map { LookAlikes.Group(first: $0.key, others: $0.value) })
+  }
+
+  @Test func `what is no such database is refused, and damage is counted`() throws {
+    let fixture = try Fixture()
+    try fixture.log.append((0..<20).map { event("\($0)") })
+    try fixture.log.seal()
+    for place in ["", ":memory:"] {
+      #expect(error { _ = try LookAlikes(of: fixture.log, file: place) }?.code == .invalidArgument)
+    }
+    let other = fixture.folder + "/text"
+    try "no database".write(toFile: other, atomically: false, encoding: .utf8)
+    #expect(error { _ = try LookAlikes(of: fixture.log, file: other) }?.code == .notADatabase)
+    try LookAlikes(of: fixture.log, file: fixture.file).catchUp()
+    let connection = try Connection(fixture.file)
+    _ = try connection.rows("UPDATE tidemark_look_alikes_applied SET schema = 2")
+    #expect(error { _ = try LookAlikes(of: fixture.log, file: fixture.file) }?.code == .unsupportedVersion)
+    let path = try #require(fixture.disk.image.files(under: "/log/segments").first { $0.hasSuffix(".sealed") })
+    try fixture.disk.image.flipBit(4300 * 8, of: path)
+    let damaged = try LookAlikes(of: try fixture.reader(), file: fixture.folder + "/damaged.sqlite")
+    try damaged.catchUp()
+    #expect(damaged.damagedOffsetCount > 0)
   }
 
   @Test func `a database of another log is begun anew, and work that was stopped is not there`() throws {

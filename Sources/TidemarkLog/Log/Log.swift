@@ -157,6 +157,11 @@ public final class Log: Sendable {
   @discardableResult
   public func trim(below floor: Offset) throws -> Offset { try core.trim(below: floor) }
 
+  /// Where the log would begin.
+  package func firstOffset(afterTrimmingBelow floor: Offset) -> Offset {
+    core.lock.withLock { max(core.firstOffset, core.trimPoint(below: floor) ?? 0) }
+  }
+
   /// Checks every byte on the disk. Reads only; appends may go on meanwhile.
   ///
   /// - Parameter progress: told after each segment; returning false stops the work.

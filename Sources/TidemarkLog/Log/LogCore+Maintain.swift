@@ -53,7 +53,7 @@ extension LogCore {
       {
         throw damage.error(in: directory.path)
       }
-      return closed.last { $0.end <= floor }?.end
+      return trimPoint(below: floor)
     }
     guard let newFloor, newFloor > lock.withLock({ firstOffset }) else { return lock.withLock { firstOffset } }
     try withTurn { () throws(LogError) in
@@ -66,6 +66,9 @@ extension LogCore {
     try removeTrimmed(newFloor)
     return newFloor
   }
+
+  /// Where the log would begin; nil if no whole segment lies below. With the lock held.
+  func trimPoint(below floor: Offset) -> Offset? { closed.last { $0.end <= floor }?.end }
 
   /// Commits a trim event. With the turn.
   private func appendTrim(_ floor: Offset) throws(LogError) {

@@ -178,7 +178,8 @@ public final class ProjectionRunner<P: Projection>: Sendable {
 
   func trySaving(_ core: inout Core, _ spacing: Spacing) {
     do throws(LogError) {
-      try save(&core, spacing, syncs: false)
+      // While history is whole a snapshot can be made again; where it was trimmed, one that is lost may have been the last.
+      try save(&core, spacing, syncs: log.first > 0)
     } catch { core.savingTrouble = error }
   }
 

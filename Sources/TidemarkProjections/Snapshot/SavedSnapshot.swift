@@ -45,7 +45,11 @@ extension Log {
   private func savedNames(in directory: String?) throws -> [String] {
     let parent = directory ?? "\(path)/projections"
     guard try environment.fileSystem.status(parent) != nil else { return [] }
-    return try environment.fileSystem.list(parent).filter { isName($0) }.sorted()
+    var names: [String] = []
+    for name in try environment.fileSystem.list(parent).sorted() where isName(name) {
+      if try environment.fileSystem.status("\(parent)/\(name)")?.isDirectory == true { names.append(name) }
+    }
+    return names
   }
 
   private func saved(_ name: String, _ position: Offset, _ store: SnapshotStore) throws(LogError) -> SavedSnapshot {
@@ -82,25 +86,29 @@ extension Log {
   /// ```
   @discardableResult
   public func trimKeepingProjections(below floor: Offset, in directory: String? = nil) throws -> Offset {
+    let wanted = firstOffset(afterTrimmingBelow: floor)
+    if floor > size || wanted == first { return try trim(below: floor) }
     let sound = try savedSnapshots(in: directory).filter { $0.trouble == nil }
-    let names = Set(try savedNames(in: directory))
-    for name in names { try makeDurable(sound.filter { $0.name == name }.suffix(2)) }
-    // Of each projection, the last but one; none may be below the floor.
-    let bounds = names.map { name in (name, sound.filter { $0.name == name }.dropLast().last?.position ?? 0) }
-    guard let (name, bound) = bounds.min(by: { $0.1 < $1.1 }), bound < floor else { return try trim(below: floor) }
-    let before = first
-    let after = bound > before ? try trim(below: bound) : before
-    if after == before {
-      throw LogError(
-        .projectionsNeedHistory, "the projection \(name) needs what is to be trimmed", offsets: before..<floor,
-        why: "it has fewer than two sound snapshots at or above offset \(floor)",
-        advice: "bring it up to date and save it, more than once if need be, or delete its directory if nobody asks for it any more")
+    var bound = floor
+    for name in try savedNames(in: directory) {
+      // Those of another version than the newest serve nobody who goes on with that.
+      let all = sound.filter { $0.name == name }
+      let two = all.filter { $0.version == all.last?.version }.suffix(2)
+      try makeDurable(two)
+      let needed = two.count == 2 ? two.first?.position ?? 0 : 0
+      if firstOffset(afterTrimmingBelow: min(floor, needed)) == first {
+        throw LogError(
+          .projectionsNeedHistory, "the projection \(name) needs what is to be trimmed", offsets: first..<wanted,
+          why: "it has fewer than two sound snapshots at or above the end of the oldest segment",
+          advice: "bring it up to date and save it, more than once if need be, or delete its directory if nobody asks for it any more")
+      }
+      bound = min(bound, needed)
     }
-    return after
+    return try trim(below: bound)
   }
 
   /// Those that a fold saved on its way were not synced.
-  private func makeDurable(_ snapshots: [SavedSnapshot]) throws(LogError) {
+  private func makeDurable(_ snapshots: ArraySlice<SavedSnapshot>) throws(LogError) {
     let files = environment.fileSystem
     for snapshot in snapshots {
       let file = try files.open(snapshot.path, .write)

@@ -28,6 +28,10 @@ internal import TidemarkLog
 
   /// Opens a database to write to, or makes it, in WAL mode. A transaction that was not synced is there whole, or not at all.
   static func forRows(_ file: String, busyTimeoutMilliseconds: Int) throws(LogError) -> Database {
+    if file.isEmpty || file == ":memory:" {
+      throw LogError(
+        .invalidArgument, "\"\(file)\" is no place for rows", why: "the database would be gone with the process", advice: "name a file")
+    }
     let what = "the database can't be opened"
     let database = try Database(file, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
     if database.isReadOnly {

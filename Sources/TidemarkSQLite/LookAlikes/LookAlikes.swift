@@ -34,7 +34,7 @@ public final class LookAlikes: Sendable {
   public let log: Log
   /// The database, as a path.
   public let file: String
-  private let core: Locked<Index>
+  private let core: Locked<LookAlikeIndex>
 
   /// Opens the database, or makes it. One that is of another log or epoch, or of a history that the log has lost, is begun anew. On a
   /// trimmed log it begins with the first event that is left.
@@ -45,14 +45,18 @@ public final class LookAlikes: Sendable {
   public init(of log: Log, file: String) throws {
     self.log = log
     self.file = file
-    core = Locked(try Index(log, file))
+    core = Locked(try LookAlikeIndex(log, file))
   }
 
   /// All events below it were looked at.
   public var position: Offset { core.withLock { $0.position } }
 
+  /// Offsets that damage in the log hides, and that were passed over.
+  public var damagedOffsetCount: UInt64 { core.withLock { $0.damagedOffsetCount } }
+
   /// Looks at what was appended since the last time, and returns the offset up to which that is. In a log opened for reading that is as far
-  /// as its events are durable; a writer's are made durable. Damaged ranges are passed over.
+  /// as its events are durable; a writer's are made durable. Damaged ranges are passed over and
+  /// counted.
   ///
   /// - Parameter progress: told after each 1,024 events; returning false stops the work. It must not call this.
   ///

@@ -66,10 +66,6 @@ public final class SQLiteSink: Sendable {
         .invalidArgument, "\(name) can't be kept in a table", why: "\(definition.fold.rawValue) remembers more than its rows say",
         advice: "ask a projection for it, or `tidemark project`")
     }
-    if file.isEmpty || file == ":memory:" {
-      throw LogError(
-        .invalidArgument, "\"\(file)\" is no place for rows", why: "the database would be gone with the process", advice: "name a file")
-    }
     if name.hasPrefix("sqlite_") || name.hasPrefix("tidemark_") {
       throw LogError(
         .invalidArgument, "a table can't be named \"\(name)\"", why: "such names are SQLite's and the sink's own",

@@ -26,6 +26,7 @@ enum LookAlikesCommand {
       try output.flushIfFull()
       groups = try alike.groups(from: last.first + 1, limit: page)
     }
+    if alike.damagedOffsetCount > 0 { Output.complain("\(alike.damagedOffsetCount) offsets are damaged and were passed over") }
     return .success
   }
 

@@ -1,4 +1,3 @@
-import TestSupport
 @testable import TidemarkLog
 @testable import TidemarkProjections
 
@@ -64,24 +63,9 @@ enum DefinitionsTarget {
 
   // MARK: A fold
 
-  private static let image: DiskImage = {
-    let disk = SimulatedDisk()
-    do { try Log.create(at: "/log", options: options, environment: .simulated(disk, seed: 1)) } catch { violated("no log: \(error)") }
-    return disk.image
-  }()
-
-  private static let options: LogOptions = {
-    var options = LogOptions()
-    options.durability = .written
-    options.sealing = .manual
-    options.syncIntervalMilliseconds = 0
-    options.zerosAheadByteCount = 0
-    return options
-  }()
-
   private static func fold(_ events: [NewEvent], _ projection: DefinedProjection) throws {
     guard !events.isEmpty else { return }
-    let log = try Log.open(at: "/log", options: options, environment: .simulated(SimulatedDisk(image), seed: 2))
+    let log = try EmptyLog.open()
     var skipping = ProjectionOptions()
     skipping.onUnreadable = .skip
     // One follows event by event and is saved on the way, the other comes at the end.

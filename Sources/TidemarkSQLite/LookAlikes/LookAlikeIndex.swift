@@ -2,13 +2,14 @@ internal import TidemarkLog
 internal import TidemarkProjections
 
 /// The tables of ``LookAlikes``: for each content its first event, and for each later one of the same content that first.
-struct Index {
+struct LookAlikeIndex {
   private static let schema: Int64 = 1
   private static let perTransaction: Offset = 16_384
   private static let tables = """
     CREATE TABLE IF NOT EXISTS tidemark_look_alikes_applied(
       only INTEGER PRIMARY KEY CHECK(only = 1), schema INTEGER NOT NULL, log_id TEXT NOT NULL, epoch_id TEXT NOT NULL,
-      first_offset INTEGER NOT NULL, applied_offset INTEGER NOT NULL, last_id TEXT NOT NULL);
+      first_offset INTEGER NOT NULL, applied_offset INTEGER NOT NULL, last_id TEXT NOT NULL,
+      damaged_offset_count INTEGER NOT NULL);
     CREATE TABLE IF NOT EXISTS tidemark_look_alikes_index(digest BLOB PRIMARY KEY NOT NULL, first_offset INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS tidemark_look_alikes(
       first_offset INTEGER NOT NULL, offset INTEGER NOT NULL, PRIMARY KEY(first_offset, offset)) WITHOUT ROWID;
@@ -19,6 +20,7 @@ struct Index {
   /// Where looking began.
   private var first: Offset
   private(set) var position: Offset
+  private(set) var damagedOffsetCount: UInt64 = 0
 
   init(_ log: Log, _ file: String) throws {
     database = try Database.forRows(file, busyTimeoutMilliseconds: 5000)
@@ -27,7 +29,8 @@ struct Index {
     do {
       try database.execute(Self.tables, Self.what)
       let selection = try database.prepare(
-        "SELECT schema, log_id, epoch_id, first_offset, applied_offset, last_id FROM tidemark_look_alikes_applied", Self.what)
+        "SELECT schema, log_id, epoch_id, first_offset, applied_offset, last_id, damaged_offset_count FROM tidemark_look_alikes_applied",
+        Self.what)
       defer { selection.reset() }
       if try selection.step() {
         guard selection.integer(0) == Self.schema else {
@@ -42,6 +45,7 @@ struct Index {
           && end <= log.size
         if try serves && Self.id(below: end, of: log) == selection.text(5) {
           (first, position) = (Offset(clamping: selection.integer(3)), end)
+          damagedOffsetCount = UInt64(clamping: selection.integer(6))
         } else {
           for table in ["tidemark_look_alikes_applied", "tidemark_look_alikes_index", "tidemark_look_alikes"] {
             try database.execute("DELETE FROM \(table)", Self.what)
@@ -70,9 +74,10 @@ struct Index {
       let stop = min(end, position + Self.perTransaction)
       try database.execute("BEGIN IMMEDIATE", Self.what)
       do {
-        try look(log, position..<stop, end, progress)
-        try note(log, stop)
+        let damaged = damagedOffsetCount + (try look(log, position..<stop, end, progress))
+        try note(log, stop, damaged)
         try database.execute("COMMIT", Self.what)
+        damagedOffsetCount = damaged
       } catch {
         rollBack()
         throw error
@@ -81,7 +86,8 @@ struct Index {
     }
   }
 
-  private func look(_ log: Log, _ range: Range<Offset>, _ end: Offset, _ progress: ((FoldProgress) -> Bool)?) throws {
+  /// Returns how many offsets damage hides.
+  private func look(_ log: Log, _ range: Range<Offset>, _ end: Offset, _ progress: ((FoldProgress) -> Bool)?) throws -> UInt64 {
     let find = try database.prepare("SELECT first_offset FROM tidemark_look_alikes_index WHERE digest = ?1", Self.what)
     let add = try database.prepare("INSERT INTO tidemark_look_alikes_index(digest, first_offset) VALUES(?1, ?2)", Self.what)
     let list = try database.prepare("INSERT INTO tidemark_look_alikes(first_offset, offset) VALUES(?1, ?2)", Self.what)
@@ -108,13 +114,15 @@ struct Index {
           advice: "call again to go on")
       }
     }
+    return cursor.gaps.reduce(0) { $0 + UInt64($1.offsets?.count ?? 0) }
   }
 
-  private func note(_ log: Log, _ stop: Offset) throws {
+  private func note(_ log: Log, _ stop: Offset, _ damaged: UInt64) throws {
     let row = try database.prepare(
       """
-      INSERT OR REPLACE INTO tidemark_look_alikes_applied(only, schema, log_id, epoch_id, first_offset, applied_offset, last_id)
-      VALUES(1, ?1, ?2, ?3, ?4, ?5, ?6)
+      INSERT OR REPLACE INTO tidemark_look_alikes_applied(only, schema, log_id, epoch_id, first_offset, applied_offset, last_id,
+        damaged_offset_count)
+      VALUES(1, ?1, ?2, ?3, ?4, ?5, ?6, ?7)
       """, Self.what)
     try row.bind(1, Self.schema)
     try row.bind(2, "\(log.identity.logID)")
@@ -122,6 +130,7 @@ struct Index {
     try row.bind(4, Int64(clamping: first))
     try row.bind(5, Int64(clamping: stop))
     try row.bind(6, try Self.id(below: stop, of: log))
+    try row.bind(7, Int64(clamping: damaged))
     try row.run()
   }
 
