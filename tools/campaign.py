@@ -60,24 +60,24 @@ def layers(tidemark, simulate, hours):
 
     python = sys.executable
     found = [
-        Layer("cut", 2_800_000, "states", simulated("cut", 400_000)),
-        Layer("fault", 2_200_000, "states", simulated("fault", 400_000)),
-        Layer("flip", 800_000, "states", lambda seed: [simulate, "--layer", "flip", "--seed", str(seed), "--workers", "1"]),
-        Layer("exhaustive", 3_000_000, "states",
+        Layer("cut", 1_800_000, "states", simulated("cut", 400_000)),
+        Layer("fault", 1_200_000, "states", simulated("fault", 400_000)),
+        Layer("flip", 400_000, "states", lambda seed: [simulate, "--layer", "flip", "--seed", str(seed), "--workers", "1"]),
+        Layer("exhaustive", 2_200_000, "states",
               lambda _: [simulate, "--layer", "exhaustive", "--length", "5" if hours >= 0.5 else "4", "--workers", "1"], is_once=True),
-        Layer("power-ext4", 12_000, "cuts", crashed("power-ext4", 1)),
-        Layer("power-xfs", 3_000, "cuts", crashed("power-xfs", 1)),
-        Layer("replay", 28_500, "states", crashed("replay", 1)),
-        Layer("sync", 3_000, "injections", crashed("sync", 1)),
-        Layer("full", 2_000, "injections", crashed("full", 1)),
-        Layer("kill", 11_500, "kills", lambda seed: [python, str(ROOT / "tools/kills.py"), tidemark, "600", str(seed)]),
-        Layer("kill-call", 1_500, "kills", crashed("kill-call", 1)),
-        Layer("agreement", 2_000, "images", lambda seed: [python, str(ROOT / "tools/agreement.py"), tidemark, "1500", str(seed)]),
+        Layer("power-ext4", 10_500, "cuts", crashed("power-ext4", 1)),
+        Layer("power-xfs", 2_700, "cuts", crashed("power-xfs", 1)),
+        Layer("replay", 26_000, "states", crashed("replay", 1)),
+        Layer("sync", 2_000, "injections", crashed("sync", 1)),
+        Layer("full", 1_000, "injections", crashed("full", 1)),
+        Layer("kill", 10_500, "kills", lambda seed: [python, str(ROOT / "tools/kills.py"), tidemark, "600", str(seed)]),
+        Layer("kill-call", 1_000, "kills", crashed("kill-call", 1)),
+        Layer("agreement", 1_500, "images", lambda seed: [python, str(ROOT / "tools/agreement.py"), tidemark, "1500", str(seed)]),
     ]
-    for target in ("frame", "recovery", "edits", "index", "identity", "definitions"):
-        found.append(Layer(f"fuzz {target}", 700, "CPU seconds", fuzzed(target)))
-    for target in ("json-lines", "csv", "cloudevents", "values"):
-        found.append(Layer(f"fuzz {target}", 120, "CPU seconds", fuzzed(target)))
+    for target in ("frame", "recovery", "index", "identity", "definitions"):
+        found.append(Layer(f"fuzz {target}", 620, "CPU seconds", fuzzed(target)))
+    for target in ("edits", "json-lines", "csv", "cloudevents", "values"):
+        found.append(Layer(f"fuzz {target}", 180, "CPU seconds", fuzzed(target)))
     return found
 
 
