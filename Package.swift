@@ -26,6 +26,7 @@ let package = Package(
     .library(name: "TidemarkLog", targets: ["TidemarkLog"]),
     .library(name: "TidemarkProjections", targets: ["TidemarkProjections"]),
     .library(name: "TidemarkSQLite", targets: ["TidemarkSQLite"]),
+    .library(name: "TidemarkEvidence", targets: ["TidemarkEvidence"]),
     .executable(name: "tidemark", targets: ["TidemarkTool"]),
     .executable(name: "tidemark-simulate", targets: ["Simulation"]),
   ],
@@ -33,15 +34,20 @@ let package = Package(
     .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
     .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+    .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
     .target(name: "CPlatform"),
     .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: strict + seededBugs),
     .target(name: "TidemarkProjections", dependencies: ["TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .target(name: "TidemarkSQLite", dependencies: ["CSQLite", "TidemarkLog", "TidemarkProjections"], swiftSettings: strict),
+    .target(
+      name: "TidemarkEvidence", dependencies: ["CCrypto", "CPlatform", "CSodium", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .target(name: "TidemarkText", swiftSettings: strict),
     .target(name: "CCrash"),
     .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .executableTarget(
-      name: "TidemarkTool", dependencies: ["TidemarkCrash", "TidemarkLog", "TidemarkProjections", "TidemarkSQLite", "TidemarkText"],
+      name: "TidemarkTool",
+      dependencies: ["TidemarkCrash", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkSQLite", "TidemarkText"],
       swiftSettings: strict),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], path: "Tests/TestSupport", swiftSettings: strict),
     .executableTarget(
@@ -52,6 +58,8 @@ let package = Package(
     .testTarget(
       name: "TidemarkSQLiteTests",
       dependencies: ["CSQLite", "TestSupport", "TidemarkLog", "TidemarkProjections", "TidemarkSQLite"], swiftSettings: tests),
+    .testTarget(
+      name: "TidemarkEvidenceTests", dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog"], swiftSettings: tests),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(name: "TidemarkCrashTests", dependencies: ["TidemarkCrash"], swiftSettings: tests),
     .testTarget(name: "TidemarkToolTests", dependencies: ["TidemarkCrash", "TidemarkTool"], swiftSettings: tests),
