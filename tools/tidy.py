@@ -12,7 +12,14 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SKIPPED_FOLDERS = {".build", "Corpus", ".git", ".swiftpm", "scratch", "__pycache__", "results"}
-LIBRARIES = ("Sources/TidemarkLog/", "Sources/TidemarkProjections/", "Sources/TidemarkSQLite/", "Sources/TidemarkText/", "Sources/TidemarkCrash/")
+LIBRARIES = (
+    "Sources/TidemarkLog/",
+    "Sources/TidemarkProjections/",
+    "Sources/TidemarkSQLite/",
+    "Sources/TidemarkEvidence/",
+    "Sources/TidemarkText/",
+    "Sources/TidemarkCrash/",
+)
 
 MAXIMUM_LINE = 140
 MAXIMUM_FILE = 500
@@ -23,6 +30,7 @@ UNSAFE_ALLOWED = (
     "Sources/TidemarkLog/Commit/",
     "Sources/TidemarkCrash/Platform/",
     "Sources/TidemarkSQLite/Database/",
+    "Sources/TidemarkEvidence/Crypto/",
     "Sources/TidemarkLog/Format/Bytes.swift",
     "Sources/TidemarkLog/Format/FrameBuffer.swift",
     "Sources/TidemarkLog/Format/IDPages.swift",
@@ -43,6 +51,8 @@ IMPORT_ALLOWED = {
     "CLZ4": ("Sources/TidemarkLog/Format/Compression.swift",),
     "CXXHash": ("Sources/TidemarkLog/Format/Hash.swift",),
     "CSQLite": ("Sources/TidemarkSQLite/Database/",),
+    "CCrypto": ("Sources/TidemarkEvidence/Crypto/",),
+    "CSodium": ("Sources/TidemarkEvidence/Crypto/",),
     "CCrash": ("Sources/TidemarkCrash/Platform/", "Sources/TidemarkCrash/Subjects/PlainStore.swift"),
     "CPlatform": ("Sources/TidemarkLog/Storage/", "Sources/TidemarkLog/Format/Bytes.swift"),
     "Glibc": PLATFORM_FILES,
