@@ -64,38 +64,18 @@ public struct Session: Sendable, Equatable {
 /// A session that many events refer to.
 final class SharedSession: Sendable {
   let session: Session
+  /// The data of its record.
+  let data: [UInt8]
 
-  init(_ session: Session) { self.session = session }
+  init(_ session: Session) {
+    self.session = session
+    data = session.encode()
+  }
 
   /// Nil if there is none, or the bytes are not a session.
-  convenience init?(_ bytes: RawSpan) {
+  init?(_ bytes: RawSpan) {
     guard let session = Session(bytes) else { return nil }
-    self.init(session)
-  }
-}
-
-/// The data of a trim event: everything below the floor may be gone.
-struct TrimRecord {
-  var floor: Offset
-  /// The history tree's compact range at the floor.
-  var compactRange: [UInt8]
-  var receipt: [UInt8]
-  /// The session in force at the floor.
-  var session: [UInt8]
-
-  func encode() -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.add(floor)
-    for part in [compactRange, receipt, session] {
-      bytes.add(UInt16(truncatingIfNeeded: part.count))
-      bytes += part
-    }
-    return bytes
-  }
-
-  /// The floor, which is all that recovery needs. Nil if the bytes are no trim record.
-  static func floor(_ bytes: RawSpan) -> Offset? {
-    guard bytes.byteCount >= 14, bytes.u64(0) <= Record.offsetLimit else { return nil }
-    return bytes.u64(0)
+    self.session = session
+    data = bytes.array()
   }
 }

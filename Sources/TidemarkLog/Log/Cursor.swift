@@ -64,6 +64,8 @@ public struct Cursor: ~Copyable {
 
   /// The session of the event that ``next()`` gave last.
   public var session: Session? { currentSession?.session }
+  /// The data of that session's record; empty without one.
+  package var sessionData: [UInt8] { currentSession?.data ?? [] }
 
   /// How far reading has come: the offset after the last event that was looked at.
   public var position: Offset { max(offset, recordOffset) }

@@ -2,13 +2,15 @@
 ///
 /// Every failure is a ``LogError`` that names the path and carries the errno.
 package protocol FileSystem: AnyObject, Sendable {
-  /// Opens a file. `.create` fails if something has that name already.
+  /// Opens a file. `.create` and `.createPrivate` fail if something has that name already.
   func open(_ path: String, _ mode: OpenMode) throws(LogError) -> any File
   /// The names in a directory, in no order.
   func list(_ directory: String) throws(LogError) -> [String]
   /// What stands at a path, or nil if nothing does.
   func status(_ path: String) throws(LogError) -> FileStatus?
   func makeDirectory(_ path: String) throws(LogError)
+  /// A directory that only its owner may enter.
+  func makePrivateDirectory(_ path: String) throws(LogError)
   /// Renames within one directory, replacing what has the new name.
   func rename(_ path: String, to newPath: String) throws(LogError)
   func remove(_ path: String) throws(LogError)
@@ -21,10 +23,16 @@ package protocol FileSystem: AnyObject, Sendable {
   func sharedPage(_ path: String, writable: Bool) throws(LogError) -> SharedPage?
 }
 
+extension FileSystem {
+  package func makePrivateDirectory(_ path: String) throws(LogError) { try makeDirectory(path) }
+}
+
 package enum OpenMode: Sendable {
   case read
   case write
   case create
+  /// A file that only its owner may read.
+  case createPrivate
 }
 
 package struct FileStatus: Sendable, Equatable {

@@ -9,14 +9,14 @@ package final class POSIXFileSystem: FileSystem {
       switch mode {
       case .read: O_RDONLY | O_CLOEXEC
       case .write: O_RDWR | O_CLOEXEC
-      case .create: O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC
+      case .create, .createPrivate: O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC
       }
-    return POSIXFile(try Self.open(path, flags), path: path)
+    return POSIXFile(try Self.open(path, flags, permissions: mode == .createPrivate ? 0o600 : 0o644), path: path)
   }
 
-  static func open(_ path: String, _ flags: Int32) throws(LogError) -> Int32 {
+  static func open(_ path: String, _ flags: Int32, permissions: mode_t = 0o644) throws(LogError) -> Int32 {
     while true {
-      let descriptor = unsafe tidemark_open(path, flags, 0o644)
+      let descriptor = unsafe tidemark_open(path, flags, permissions)
       if descriptor >= 0 { return descriptor }
       let code = lastErrno
       if code != EINTR { throw LogError(errno: code, "cannot open", path) }
@@ -53,8 +53,11 @@ package final class POSIXFileSystem: FileSystem {
     throw LogError(errno: code, "cannot look at", path)
   }
 
-  package func makeDirectory(_ path: String) throws(LogError) {
-    if unsafe mkdir(path, 0o755) != 0 { throw LogError(errno: lastErrno, "cannot make the directory", path) }
+  package func makeDirectory(_ path: String) throws(LogError) { try Self.makeDirectory(path, permissions: 0o755) }
+  package func makePrivateDirectory(_ path: String) throws(LogError) { try Self.makeDirectory(path, permissions: 0o700) }
+
+  private static func makeDirectory(_ path: String, permissions: mode_t) throws(LogError) {
+    if unsafe mkdir(path, permissions) != 0 { throw LogError(errno: lastErrno, "cannot make the directory", path) }
   }
 
   package func rename(_ path: String, to newPath: String) throws(LogError) {

@@ -1,0 +1,81 @@
+public import TidemarkLog
+
+/// What a leaf of the history tree is hashed from: an event without its data, whose digest stands for it.
+///
+/// ```
+///   0      4                 36                  68           100
+///   +------+-----------------+-------------------+------------+--- - - - --------------------------------------------+
+///   | TMD1 | SHA-256 of the  | SHA-256 of its    | SHA-256 of | the record's bytes up to its extensions: fixed part, |
+///   |      | session's data  | extensions        | its data   | type, subject, actor, content type                   |
+///   +------+-----------------+-------------------+------------+--- - - - --------------------------------------------+
+/// ```
+///
+/// The session is the one in force: the last session record before the event; zeros if there is none. For an offset that was lost the
+/// descriptor is `TMG1` and the offset as u64, little-endian.
+///
+/// It is a function of what is stored, so anybody can compute it again, and it stays the same when data is given away separately.
+public struct Descriptor: Sendable, Hashable {
+  /// As they are hashed.
+  public let bytes: [UInt8]
+
+  /// Bytes from elsewhere.
+  public init(bytes: [UInt8]) { self.bytes = bytes }
+
+  /// Of an event, with the digest of the data of the session in force, which is zero without one.
+  public init(_ event: EventView, session: Digest256, _ hasher: SHA256) {
+    let head = event.record.byteCount - event.extensionBytes.byteCount - event.data.byteCount
+    var bytes = Array("TMD1".utf8)
+    bytes += session.bytes
+    bytes += hasher.hash(event.extensionBytes).bytes
+    bytes += hasher.hash(event.data).bytes
+    bytes.add(event.record.slice(0, head))
+    self.bytes = bytes
+  }
+
+  /// Of an offset whose event was lost.
+  public init(lost offset: Offset) {
+    var bytes = Array("TMG1".utf8)
+    bytes.add(offset)
+    self.bytes = bytes
+  }
+
+  /// The leaf's hash: SHA-256 of the byte 0 and the descriptor (RFC 6962, section 2.1).
+  public func leaf(_ hasher: SHA256) -> Digest256 { hasher.hash([UInt8(0)].rawSpan, bytes.rawSpan) }
+}
+
+/// Hashes leaves one after another, without a copy of each descriptor.
+struct LeafHasher: ~Copyable {
+  let hasher: SHA256
+  /// The byte 0, then a descriptor's first 100 bytes.
+  private var prefix: [UInt8]
+  private let empty: Digest256
+  /// Of the data of the session in force.
+  private(set) var session: Digest256
+
+  private static let sessionAt = 5
+  private static let extensionsAt = 37
+  private static let dataAt = 69
+
+  init(_ hasher: SHA256, session: Digest256) {
+    self.hasher = hasher
+    self.session = session
+    empty = hasher.hash([])
+    prefix = [0] + Array("TMD1".utf8) + session.bytes + empty.bytes + empty.bytes
+  }
+
+  /// The leaf of an event; a session record is in force for those behind it.
+  mutating func leaf(_ event: EventView) -> Digest256 {
+    let data = event.data
+    let extensions = event.extensionBytes
+    let dataDigest = data.byteCount == 0 ? empty : hasher.hash(data)
+    dataDigest.store(in: &prefix, at: Self.dataAt)
+    (extensions.byteCount == 0 ? empty : hasher.hash(extensions)).store(in: &prefix, at: Self.extensionsAt)
+    let head = event.record.byteCount - extensions.byteCount - data.byteCount
+    let leaf = hasher.hash(prefix.rawSpan, event.record.slice(0, head))
+    if event.kind == .session {
+      session = dataDigest
+      session.store(in: &prefix, at: Self.sessionAt)
+    }
+    return leaf
+  }
+}

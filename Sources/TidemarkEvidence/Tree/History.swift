@@ -1,0 +1,323 @@
+public import TidemarkLog
+
+/// The history tree of a log: an RFC 6962 Merkle tree over the descriptors of its events, control events included, in the order of their
+/// offsets.
+///
+/// It is made from the log, and kept in the log's directory under `evidence/` (levels of 256 only: 0.126 bytes an event). What is missing or
+/// damaged there is made again.
+///
+/// ```swift
+/// var history = try History(log)
+/// let head = try history.update()
+/// let proof = try history.inclusionProof(of: 41, in: head.size)
+/// ```
+public struct History: Sendable {
+  let log: Log
+  let directory: String
+  private(set) var frontier: Frontier
+  /// What a writer keeps, or a reader finds.
+  private var files: LevelFiles
+  /// What a reader adds.
+  private var memory = MemoryLevels()
+  private let isWriter: Bool
+  /// The leaves, or roots, of the group of 256 that was looked at last, for each level.
+  private var groups: [Int: (index: UInt64, hashes: [Digest256])] = [:]
+  /// Ranges of offsets that could not be read when they were hashed: their leaves are those of lost events.
+  public private(set) var lost: [Finding] = []
+
+  static let folder = "evidence"
+  static let groupCount: UInt64 = 256
+
+  /// Takes up the tree of a log. Hashes what is new only with ``update()``, unless the tree has to be made again.
+  ///
+  /// A log that is open for reading leaves the directory as it is.
+  ///
+  /// Throws ``LogError/Code/corrupt`` if the log ends before events whose hashes were kept, and errors of the file system.
+  public init(_ log: Log) throws {
+    self.log = log
+    isWriter = log.isWriter
+    directory = "\(log.path)/\(Self.folder)/\(log.identity.epochID.hexadecimal)"
+    files = LevelFiles(directory, log.environment.fileSystem)
+    frontier = Frontier()
+    let bytes = try Self.read("\(directory)/\(Frontier.name)", log.environment.fileSystem)
+    if let bytes, let found = Frontier(bytes, log.identity) {
+      if found.range.size > log.size {
+        throw LogError(
+          .corrupt, "history is shorter than its tree", file: log.path, offsets: log.size..<found.range.size,
+          why: "the log ends at \(log.size), and \(found.range.size) events were hashed",
+          advice: "an older copy of the log was put in its place, or its end was lost: keep both, and go on in a new epoch")
+      }
+      frontier = found
+      if found.range.size >= log.first, try isSound() { return }
+    }
+    try rebuild()
+  }
+
+  /// Without what is kept: hashes the whole log again.
+  init(hashing log: Log) throws {
+    self.log = log
+    isWriter = false
+    directory = ""
+    files = LevelFiles("\(log.path)/\(Self.folder)/none", log.environment.fileSystem)
+    frontier = Frontier()
+    try begin()
+  }
+
+  /// What was hashed so far.
+  public var head: TreeHead { TreeHead(size: frontier.range.size, root: frontier.range.root(SHA256())) }
+
+  /// Hashes the events that have become durable since, read from the files, and returns the new head.
+  ///
+  /// Throws errors of the file system. Events that can't be read count as lost: see ``lost``.
+  @discardableResult
+  public mutating func update() throws -> TreeHead {
+    let end = isWriter ? try log.recordDurable() : log.durable
+    try extend(to: end)
+    return head
+  }
+
+  /// Hashes the events below an offset.
+  mutating func extend(to end: Offset) throws {
+    guard end > frontier.range.size else { return }
+    let hasher = SHA256()
+    var reader = try LeafReader(log, frontier.range.size..<end, session: frontier.session, hasher)
+    if isWriter { try makeDirectory() }
+    var range = frontier.range
+    while let leaf = try reader.next() { try append(leaf, to: &range, hasher) }
+    frontier.range = range
+    frontier.session = reader.session
+    lost += reader.lost
+    groups = [:]
+  }
+
+  private mutating func append(_ leaf: Digest256, to range: inout CompactRange, _ hasher: SHA256) throws(LogError) {
+    if isWriter { try files.store(leaf, level: 0, index: range.size) }
+    try range.append(leaf, hasher) { (level, index, hash) throws(LogError) in
+      if isWriter { try files.store(hash, level: level, index: index) } else { memory.store(hash, level: level, index: index) }
+    }
+  }
+
+  // MARK: Keeping
+
+  private func makeDirectory() throws(LogError) {
+    let fileSystem = log.environment.fileSystem
+    let parent = "\(log.path)/\(Self.folder)"
+    for (path, above) in [(parent, log.path), (directory, parent)] where try fileSystem.status(path) == nil {
+      try fileSystem.makeDirectory(path)
+      try fileSystem.syncDirectory(above)
+    }
+  }
+
+  /// Writes down how far it is, so that the next opening need not hash again.
+  ///
+  /// - Parameter syncs: whether it must survive a power cut, which otherwise costs hashing again.
+  public mutating func save(syncs: Bool = false) throws {
+    guard isWriter else { return }
+    try makeDirectory()
+    try files.flush(syncs: syncs)
+    let fileSystem = log.environment.fileSystem
+    let path = "\(directory)/\(Frontier.name)"
+    if try fileSystem.status(path + ".tmp") != nil { try fileSystem.remove(path + ".tmp") }
+    let file = try fileSystem.open(path + ".tmp", .create)
+    defer { file.close() }
+    try file.write(frontier.encode(log.identity).rawSpan, at: 0)
+    if syncs { try file.sync() }
+    try fileSystem.rename(path + ".tmp", to: path)
+    if syncs { try fileSystem.syncDirectory(directory) }
+  }
+
+  /// Lets go of leaves that a receipt covers: the log has them, and the receipt would tell if it had others.
+  mutating func forgetLeaves(below receipted: Offset) throws {
+    guard isWriter else { return }
+    try files.forgetLeaves(below: min(receipted, frontier.range.size), keeping: log.first)
+  }
+
+  /// Before events below an offset are removed: makes what is needed to go on without them durable, and returns it for the trim record.
+  mutating func prepare(trimTo floor: Offset) throws -> CompactRange {
+    try extend(to: max(floor, try log.recordDurable()))
+    // The group that the floor lies in keeps its leaves.
+    if floor % Self.groupCount != 0 {
+      let group = try hashes(level: 0, group: floor / Self.groupCount)
+      for (index, leaf) in group.enumerated() { try files.store(leaf, level: 0, index: floor / Self.groupCount * Self.groupCount + UInt64(index)) }
+    }
+    frontier.floor = try compactRange(size: floor)
+    try save(syncs: true)
+    return frontier.floor
+  }
+
+  // MARK: Making again
+
+  /// Whether what is kept belongs together: the hashes that no higher level covers must lead to the frontier.
+  private mutating func isSound() throws -> Bool {
+    let hasher = SHA256()
+    var level = 1
+    while frontier.range.size >> UInt64(8 * level) > 0 {
+      let count = frontier.range.size >> UInt64(8 * level)
+      var tail = CompactRange()
+      for index in count / Self.groupCount * Self.groupCount..<count {
+        guard let hash = try files.load(level: level, index: index) else { return false }
+        tail.append(hash, hasher)
+      }
+      for step in 0..<8 where count >> UInt64(step) & 1 == 1 {
+        let known = frontier.range.subtree(level: 8 * level + step, index: count >> UInt64(step) - 1)
+        guard known == tail.subtree(level: step, index: (count % Self.groupCount) >> UInt64(step) - 1) else { return false }
+      }
+      level += 1
+    }
+    return true
+  }
+
+  private mutating func rebuild() throws {
+    if isWriter {
+      try makeDirectory()
+      try files.removeAll()
+    }
+    try begin()
+    try extend(to: isWriter ? log.durable : log.durable)
+    try save()
+  }
+
+  /// The tree where the log begins.
+  private mutating func begin() throws {
+    frontier = Frontier()
+    let first = log.first
+    guard first > 0 else { return }
+    if let record = try TrimRecord.newest(in: log), record.floor == first, let range = CompactRange(size: first, encoded: record.compactRange) {
+      frontier = Frontier(range: range, session: SHA256().hash(session: record.session), floor: range)
+      return
+    }
+    // Removed before there was a tree, or lost: nothing tells what these events were.
+    let hasher = SHA256()
+    var range = CompactRange()
+    while range.size < first { try append(Descriptor(lost: range.size).leaf(hasher), to: &range, hasher) }
+    frontier = Frontier(range: range, session: hasher.hash(session: try LeafReader.sessionData(log, at: first)), floor: range)
+  }
+
+  static func read(_ path: String, _ fileSystem: any FileSystem) throws(LogError) -> [UInt8]? {
+    guard let status = try fileSystem.status(path), !status.isDirectory else { return nil }
+    let file = try fileSystem.open(path, .read)
+    defer { file.close() }
+    var bytes = [UInt8](repeating: 0, count: Int(clamping: status.byteCount))
+    let count = try file.read(bytes.count, at: 0, into: &bytes, at: 0)
+    return Array(bytes.prefix(count))
+  }
+}
+
+// MARK: Proofs
+
+extension History: TreeNodes {
+  /// The root at a size that was hashed. Throws ``LogError/Code/offsetOutOfRange`` beyond it, ``LogError/Code/trimmed`` for one that needs
+  /// events that are gone, and ``LogError/Code/corrupt``.
+  public mutating func root(at size: Offset) throws -> Digest256 {
+    try check(size)
+    return try root(size: size, SHA256())
+  }
+
+  /// Shows that an event stands at its offset, to somebody who knows the root at `size`. Throws as ``root(at:)`` does.
+  public mutating func inclusionProof(of offset: Offset, in size: Offset) throws -> InclusionProof {
+    try check(size)
+    if offset >= size {
+      throw LogError(
+        .offsetOutOfRange, "offset \(offset) is not in the first \(size) events", advice: "ask for an offset below the size")
+    }
+    return InclusionProof(offset: offset, size: size, hashes: try inclusionHashes(offset, size: size, SHA256()))
+  }
+
+  /// Shows that the history of one size is the beginning of that of another. Throws as ``root(at:)`` does.
+  public mutating func consistencyProof(from oldSize: Offset, to size: Offset) throws -> ConsistencyProof {
+    try check(size)
+    if oldSize > size {
+      throw LogError(.offsetOutOfRange, "size \(oldSize) is above size \(size)", advice: "name the smaller size first")
+    }
+    return ConsistencyProof(oldSize: oldSize, size: size, hashes: try consistencyHashes(from: oldSize, to: size, SHA256()))
+  }
+
+  /// The leaf at an offset. Throws as ``root(at:)`` does.
+  public mutating func leaf(at offset: Offset) throws -> Digest256 {
+    try check(offset + 1)
+    return try node(level: 0, index: offset)
+  }
+
+  private func check(_ size: Offset) throws(LogError) {
+    if size > frontier.range.size {
+      throw LogError(
+        .offsetOutOfRange, "the history tree has no size \(size)", why: "\(frontier.range.size) events were hashed",
+        advice: "name a size up to that, or update the tree first")
+    }
+  }
+
+  mutating func node(level: Int, index: UInt64) throws(LogError) -> Digest256 {
+    if let known = frontier.range.subtree(level: level, index: index) ?? frontier.floor.subtree(level: level, index: index) { return known }
+    let step = level & 7
+    if step == 0, level > 0, let known = try load(level: level / 8, index: index) { return known }
+    let first = index << UInt64(step == 0 && level > 0 ? 8 : step)
+    let below = step == 0 && level > 0 ? level / 8 - 1 : level / 8
+    let count = 1 << (step == 0 && level > 0 ? 8 : step)
+    let group = try hashes(level: below, group: first / Self.groupCount)
+    let start = Int(first % Self.groupCount)
+    guard start + count <= group.count else { preconditionFailure("a complete subtree lies within its group") }
+    return Self.fold(group[start..<start + count], SHA256())
+  }
+
+  private static func fold(_ hashes: ArraySlice<Digest256>, _ hasher: SHA256) -> Digest256 {
+    var range = CompactRange()
+    for hash in hashes { range.append(hash, hasher) }
+    return range.root(hasher)
+  }
+
+  private mutating func load(level: Int, index: UInt64) throws(LogError) -> Digest256? {
+    if let hash = memory.load(level: level, index: index) { return hash }
+    return try files.load(level: level, index: index)
+  }
+
+  /// Up to 256 hashes of a level, as many as there are, checked against the level above.
+  mutating func hashes(level: Int, group: UInt64) throws(LogError) -> [Digest256] {
+    if let known = groups[level], known.index == group { return known.hashes }
+    let range = group * Self.groupCount..<min((group + 1) * Self.groupCount, frontier.range.size >> UInt64(8 * level))
+    var hashes: [Digest256] = []
+    for index in range {
+      guard let hash = try load(level: level, index: index) else { break }
+      hashes.append(hash)
+    }
+    let above = range.count == 256 ? try load(level: level + 1, index: group) : nil
+    let isWhole = hashes.count == range.count
+    if !isWhole || above.map({ $0 != Self.fold(hashes[...], SHA256()) }) ?? false {
+      guard level == 0 else {
+        let offsets = range.lowerBound << UInt64(8 * level)..<range.upperBound << UInt64(8 * level)
+        if offsets.lowerBound < log.first { throw Self.trimmed(offsets, first: log.first) }
+        throw LogError(
+          .damagedIndex, "the history tree is damaged", file: directory, offsets: offsets, why: "level \(level) does not lead to the one above",
+          advice: "remove the directory: the tree is made again from the log")
+      }
+      hashes = try leaves(range, above: above)
+    }
+    groups[level] = (group, hashes)
+    return hashes
+  }
+
+  /// Leaves from the log.
+  private mutating func leaves(_ range: Range<Offset>, above: Digest256?) throws(LogError) -> [Digest256] {
+    let first = log.first
+    var hashes: [Digest256] = []
+    for index in range.lowerBound..<max(range.lowerBound, min(first, range.upperBound)) {
+      guard let leaf = try load(level: 0, index: index) else { throw Self.trimmed(range.lowerBound..<first, first: first) }
+      hashes.append(leaf)
+    }
+    do {
+      var reader = try LeafReader(log, range.lowerBound + UInt64(hashes.count)..<range.upperBound, session: nil, SHA256())
+      while let leaf = try reader.next() { hashes.append(leaf) }
+    } catch let error as LogError { throw error } catch { preconditionFailure("all errors are LogErrors") }
+    if let above, above != Self.fold(hashes[...], SHA256()) {
+      throw LogError(
+        .corrupt, "history was altered", file: log.path, offsets: range, why: "these events do not lead to the root that was made of them",
+        advice: "run audit for the event concerned")
+    }
+    return hashes
+  }
+
+  private static func trimmed(_ offsets: Range<Offset>, first: Offset) -> LogError {
+    LogError(
+      .trimmed, "the log can't prove this by itself any more", offsets: offsets, why: "it was trimmed below offset \(first)",
+      advice: "get the proof from the server or an archive")
+  }
+}

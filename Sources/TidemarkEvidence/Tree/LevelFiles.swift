@@ -1,0 +1,95 @@
+internal import TidemarkLog
+
+/// A directory with one file a level, and one for each 65,536 leaves: digests one behind the other, each at 32 times its index. All zeros
+/// stand for one that is not known.
+struct LevelFiles {
+  let directory: String
+  let files: any FileSystem
+  private var open: [String: any File] = [:]
+  /// What is not yet written of a file: where it begins, and the bytes.
+  private var pending: [String: (position: UInt64, bytes: [UInt8])] = [:]
+
+  private static let leavesInFile: UInt64 = 1 << 16
+  private static let bufferByteCount = 64 << 10
+  static let leavesPrefix = "leaves-"
+
+  init(_ directory: String, _ files: any FileSystem) {
+    self.directory = directory
+    self.files = files
+  }
+
+  private static func place(_ level: Int, _ index: UInt64) -> (name: String, position: UInt64) {
+    level > 0
+      ? ("level-\(level)", index * 32) : (leavesPrefix + "\(index / leavesInFile)", index % leavesInFile * 32)
+  }
+
+  private mutating func file(_ name: String, toWrite: Bool) throws(LogError) -> (any File)? {
+    if let file = open[name] { return file }
+    let path = "\(directory)/\(name)"
+    let isThere = try files.status(path) != nil
+    if !isThere && !toWrite { return nil }
+    let file = try files.open(path, isThere ? (toWrite ? .write : .read) : .create)
+    if toWrite { open[name] = file }
+    return file
+  }
+
+  mutating func store(_ hash: Digest256, level: Int, index: UInt64) throws(LogError) {
+    let (name, position) = Self.place(level, index)
+    if let known = pending[name], known.position + UInt64(known.bytes.count) != position || known.bytes.count >= Self.bufferByteCount {
+      try write(name)
+    }
+    pending[name, default: (position, [])].bytes += hash.bytes
+  }
+
+  private mutating func write(_ name: String) throws(LogError) {
+    guard let next = pending.removeValue(forKey: name), let file = try file(name, toWrite: true) else { return }
+    try file.write(next.bytes.rawSpan, at: next.position)
+  }
+
+  /// Writes what waits, and makes it durable if asked to.
+  mutating func flush(syncs: Bool) throws(LogError) {
+    for name in pending.keys.sorted() { try write(name) }
+    if syncs {
+      for file in open.values { try file.sync() }
+    }
+  }
+
+  mutating func load(level: Int, index: UInt64) throws(LogError) -> Digest256? {
+    let (name, position) = Self.place(level, index)
+    if let waiting = pending[name], position >= waiting.position, position + 32 <= waiting.position + UInt64(waiting.bytes.count) {
+      return Digest256(waiting.bytes.rawSpan.slice(Int(position - waiting.position), 32))
+    }
+    guard let file = try file(name, toWrite: false) else { return nil }
+    defer { if open[name] == nil { file.close() } }
+    var bytes = [UInt8](repeating: 0, count: 32)
+    guard try file.read(32, at: position, into: &bytes, at: 0) == 32 else { return nil }
+    let hash = Digest256(bytes.rawSpan)
+    return hash == .zero ? nil : hash
+  }
+
+  /// Forgets leaves below an offset, but for the group of 256 that a later beginning of the log lies in.
+  mutating func forgetLeaves(below end: Offset, keeping boundary: Offset) throws(LogError) {
+    for name in try files.list(directory) where name.hasPrefix(Self.leavesPrefix) {
+      guard let number = UInt64(name.dropFirst(Self.leavesPrefix.count)), number < Record.offsetLimit / Self.leavesInFile else { continue }
+      let range = number * Self.leavesInFile..<(number + 1) * Self.leavesInFile
+      guard range.upperBound <= end, !range.contains(boundary) || boundary & 255 == 0 else { continue }
+      pending[name] = nil
+      open.removeValue(forKey: name)?.close()
+      try files.remove("\(directory)/\(name)")
+    }
+  }
+
+  /// Removes everything, to begin again.
+  mutating func removeAll() throws(LogError) {
+    pending = [:]
+    close()
+    for name in try files.list(directory) where name.hasPrefix("level-") || name.hasPrefix(Self.leavesPrefix) {
+      try files.remove("\(directory)/\(name)")
+    }
+  }
+
+  mutating func close() {
+    for file in open.values { file.close() }
+    open = [:]
+  }
+}
