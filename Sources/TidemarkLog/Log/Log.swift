@@ -130,6 +130,20 @@ public final class Log: Sendable {
   /// ```
   public func stage(control kind: EventKind, data: [UInt8]) throws { try core.stage(StagedControl(kind: kind, data: data)) }
 
+  /// Commits an opaque control record at once, and returns its offset once it is on the disk, whatever level of durability the log has. What
+  /// is staged goes before it.
+  ///
+  /// - Parameters:
+  ///   - kind: as in ``stage(control:data:)``.
+  ///   - data: opaque to the engine.
+  ///
+  /// Throws as ``stage(control:data:)`` and ``sync()`` do. If the outcome is unknown, the record may be there all the same.
+  ///
+  /// ```swift
+  /// let offset = try log.commit(control: .erasure, data: erasure)
+  /// ```
+  package func commit(control kind: EventKind, data: [UInt8]) throws -> Offset { try core.commit(StagedControl(kind: kind, data: data)) }
+
   /// Begins a new segment, unless the newest is empty. Throws errors of the file system.
   public func roll() throws {
     try core.roll()

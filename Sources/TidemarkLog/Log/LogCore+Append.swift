@@ -240,7 +240,7 @@ extension LogCore {
   }
 
   /// The first records of a frame: the session if it is new, and what modules have staged.
-  private func begin(_ target: inout Gathering, _ reading: ClockReading) {
+  func begin(_ target: inout Gathering, _ reading: ClockReading) {
     if needsSession {
       let session = makeSession(reading)
       self.session = session

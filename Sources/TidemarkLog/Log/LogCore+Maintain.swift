@@ -15,7 +15,8 @@ extension LogCore {
     try syncActive()
   }
 
-  func stage(_ control: StagedControl) throws(LogError) {
+  /// Whether a module may write it.
+  private func check(_ control: StagedControl) throws(LogError) {
     if !control.kind.canBeStaged {
       throw LogError(
         .invalidEvent, "control kind \(control.kind.rawValue) can't be staged", why: "the engine writes it itself",
@@ -26,6 +27,10 @@ extension LogCore {
         .tooLarge, "a control record is too large", why: "it takes \(control.data.count) bytes",
         advice: "store it elsewhere and stage a reference")
     }
+  }
+
+  func stage(_ control: StagedControl) throws(LogError) {
+    try check(control)
     try lock.withLock { () throws(LogError) in
       if suspended == nil { try checkWritable() }
       let waiting = staged.reduce(control.data.count) { $0 + $1.data.count + Record.fixedLength }
@@ -35,6 +40,16 @@ extension LogCore {
           advice: "append an event, which takes them along")
       }
       staged.append(control)
+    }
+  }
+
+  /// Commits a control record of a module, behind the session if that is new and what is staged, and syncs it. Returns its offset.
+  func commit(_ control: StagedControl) throws(LogError) -> Offset {
+    try check(control)
+    return try withTurn { () throws(LogError) -> Offset in
+      try self.checkWriter()
+      try self.flush()
+      return try self.append(control, takesStaged: true)
     }
   }
 
@@ -72,18 +87,26 @@ extension LogCore {
 
   /// Commits a trim event. With the turn.
   private func appendTrim(_ floor: Offset) throws(LogError) {
+    let session = lock.withLock { self.session?.encode() ?? [] }
+    let record = TrimRecord(floor: floor, compactRange: [], receipt: [], session: session)
+    _ = try append(StagedControl(kind: .trim, data: record.encode()), takesStaged: false)
+  }
+
+  /// Commits a control record in a frame of its own, and syncs it. Returns its offset. With the turn.
+  ///
+  /// - Parameter takesStaged: whether a session that is new and what is staged go before it, as before a caller's events.
+  private func append(_ control: StagedControl, takesStaged: Bool) throws(LogError) -> Offset {
     lock.lock()
-    let reading = environment.clock.now()
-    let record = TrimRecord(floor: floor, compactRange: [], receipt: [], session: session?.encode() ?? [])
-    var frame = Gathering(capacity: 512)
-    addControl(StagedControl(kind: .trim, data: record.encode()), reading, to: &frame)
-    frame.level = .synced
-    let result = commit(&frame)
     defer { lock.unlock() }
-    switch result {
-    case .failure(let error): throw error
-    case .success: finish(frame, result).wake()
-    }
+    let reading = environment.clock.now()
+    var frame = Gathering(capacity: 512)
+    if takesStaged { begin(&frame, reading) }
+    addControl(control, reading, to: &frame)
+    frame.level = .synced
+    let last = UInt64(frame.count - 1)
+    let result = commit(&frame)
+    finish(frame, result).wake()
+    return try result.get() + last
   }
 
   private func removeTrimmed(_ floor: Offset) throws(LogError) {
