@@ -43,20 +43,15 @@ public struct KeyDirectory: SigningKeyProvider {
   /// Keeps the key of a seed, and returns its public half.
   package func keep(_ seed: [UInt8]) throws -> [UInt8] {
     let publicKey = Ed25519.keys(seed: seed).publicKey
-    let path = file(publicKey)
-    if try files.status(path + ".tmp") != nil { try files.remove(path + ".tmp") }
-    let handle = try files.open(path + ".tmp", .createPrivate)
-    defer { handle.close() }
-    try handle.write(Array("\(Self.firstLine)\n\(Base64.text(seed))\n".utf8).rawSpan, at: 0)
-    try handle.sync()
-    try files.rename(path + ".tmp", to: path)
-    try files.syncDirectory(self.path)
+    var text = Array("\(Self.firstLine)\n\(Base64.text(seed))\n".utf8)
+    defer { Ed25519.wipe(&text) }
+    try files.replace(file(publicKey), with: text, .createPrivate)
     return publicKey
   }
 
   public func sign(_ message: [UInt8], publicKey: [UInt8]) throws -> [UInt8] {
     let path = file(publicKey)
-    guard let bytes = try History.read(path, files) else {
+    guard let bytes = try files.contents(path) else {
       throw LogError(
         .missingKey, "a signing key is not there", file: path, why: "its file is gone",
         advice: "restore it from a backup; without it nothing more can be signed in this epoch")

@@ -55,32 +55,3 @@ public struct KeyRecord: Sendable, Hashable {
     self.bytes = bytes
   }
 }
-
-/// Which key signs a history at which size, as its key events tell.
-public struct KeyChain: Sendable {
-  /// A key, and the offset of the event that brought it.
-  public struct Entry: Sendable, Hashable {
-    public let offset: Offset
-    public let publicKey: [UInt8]
-  }
-
-  /// In the order of their offsets.
-  public private(set) var entries: [Entry] = []
-  /// Offsets of key events that do not follow from those before them; they change nothing.
-  public private(set) var refused: [Offset] = []
-
-  /// Without a key.
-  public init() {}
-
-  /// Takes a key event in.
-  mutating func add(_ data: [UInt8], at offset: Offset, of identity: LogIdentity) {
-    guard let record = KeyRecord(data, of: identity), record.previous == entries.last?.publicKey else {
-      refused.append(offset)
-      return
-    }
-    entries.append(Entry(offset: offset, publicKey: record.publicKey))
-  }
-
-  /// The key that signs checkpoints of a size: the last whose event is among so many. Nil before the first.
-  public func publicKey(at size: Offset) -> [UInt8]? { entries.last { $0.offset < size }?.publicKey }
-}

@@ -37,7 +37,7 @@ public struct SignedNote: Sendable, Hashable, CustomStringConvertible {
   /// In the order in which they were added.
   public private(set) var signatures: [Signature]
 
-  static let byteCountLimit = 64 << 10
+  static let byteCountLimit = 60_000
   private static let signatureLimit = 64
 
   /// A text and signatures under it.
@@ -51,7 +51,7 @@ public struct SignedNote: Sendable, Hashable, CustomStringConvertible {
 
   /// Reads a note. Nothing is verified. Throws ``LogError/Code/invalidText`` for what is not one.
   public init(_ bytes: [UInt8]) throws {
-    guard bytes.count <= Self.byteCountLimit else { throw LogError.malformed("a note", "it takes \(bytes.count) bytes, the limit is 65,536") }
+    guard bytes.count <= Self.byteCountLimit else { throw LogError.malformed("a note", "it takes \(bytes.count) bytes, the limit is 60,000") }
     guard UTF8Check.firstInvalid(bytes.span) == nil else { throw LogError.malformed("a note", "it is not UTF-8") }
     guard !bytes.contains(where: { $0 < 0x20 && $0 != 0x0A }) else { throw LogError.malformed("a note", "it has control characters in it") }
     // The last empty line parts text and signatures.

@@ -39,7 +39,7 @@ public struct History: Sendable {
     directory = "\(log.path)/\(Self.folder)/\(log.identity.epochID.hexadecimal)"
     files = LevelFiles(directory, log.environment.fileSystem)
     frontier = Frontier()
-    let bytes = try Self.read("\(directory)/\(Frontier.name)", log.environment.fileSystem)
+    let bytes = try log.environment.fileSystem.contents("\(directory)/\(Frontier.name)")
     if let bytes, let found = Frontier(bytes, log.identity) {
       if found.range.size > log.size {
         throw LogError(
@@ -86,6 +86,8 @@ public struct History: Sendable {
     while let leaf = try reader.next() { try append(leaf, to: &range, hasher) }
     frontier.range = range
     frontier.session = reader.session
+    frontier.lastKeyRecord = reader.lastKeyRecord ?? frontier.lastKeyRecord
+    frontier.lastReceipt = reader.lastReceipt ?? frontier.lastReceipt
     lost += reader.lost
     groups = [:]
   }
@@ -115,15 +117,7 @@ public struct History: Sendable {
     guard isWriter else { return }
     try makeDirectory()
     try files.flush(syncs: syncs)
-    let fileSystem = log.environment.fileSystem
-    let path = "\(directory)/\(Frontier.name)"
-    if try fileSystem.status(path + ".tmp") != nil { try fileSystem.remove(path + ".tmp") }
-    let file = try fileSystem.open(path + ".tmp", .create)
-    defer { file.close() }
-    try file.write(frontier.encode(log.identity).rawSpan, at: 0)
-    if syncs { try file.sync() }
-    try fileSystem.rename(path + ".tmp", to: path)
-    if syncs { try fileSystem.syncDirectory(directory) }
+    try log.environment.fileSystem.replace("\(directory)/\(Frontier.name)", with: frontier.encode(log.identity), syncs: syncs)
   }
 
   /// Lets go of leaves that a receipt covers: the log has them, and the receipt would tell if it had others.
@@ -191,15 +185,6 @@ public struct History: Sendable {
     var range = CompactRange()
     while range.size < first { try append(Descriptor(lost: range.size).leaf(hasher), to: &range, hasher) }
     frontier = Frontier(range: range, session: hasher.hash(session: try LeafReader.sessionData(log, at: first)), floor: range)
-  }
-
-  static func read(_ path: String, _ fileSystem: any FileSystem) throws(LogError) -> [UInt8]? {
-    guard let status = try fileSystem.status(path), !status.isDirectory else { return nil }
-    let file = try fileSystem.open(path, .read)
-    defer { file.close() }
-    var bytes = [UInt8](repeating: 0, count: Int(clamping: status.byteCount))
-    let count = try file.read(bytes.count, at: 0, into: &bytes, at: 0)
-    return Array(bytes.prefix(count))
   }
 }
 

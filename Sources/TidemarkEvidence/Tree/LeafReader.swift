@@ -9,6 +9,9 @@ struct LeafReader: ~Copyable {
   private(set) var position: Offset
   /// The leaf of the event that the cursor gave last, and where it stands.
   private var waiting: (offset: Offset, leaf: Digest256)?
+  /// The last events of these kinds.
+  private(set) var lastKeyRecord: Offset?
+  private(set) var lastReceipt: Offset?
   /// The ranges whose events can't be read.
   private(set) var lost: [Finding] = []
 
@@ -35,14 +38,21 @@ struct LeafReader: ~Copyable {
   }
 
   private mutating func read() throws {
-    let next = try Self.next(&cursor, &hasher) ?? (end, .zero)
-    waiting = next
+    let next = try Self.next(&cursor, &hasher) ?? (end, .event, .zero)
+    waiting = (next.offset, next.leaf)
+    switch next.kind {
+    case .keyRotation: lastKeyRecord = next.offset
+    case .receipt: lastReceipt = next.offset
+    default: break
+    }
     if next.offset != position { lost = cursor.gaps }
   }
 
-  private static func next(_ cursor: inout Cursor, _ hasher: inout LeafHasher) throws -> (offset: Offset, leaf: Digest256)? {
+  private static func next(_ cursor: inout Cursor, _ hasher: inout LeafHasher) throws -> (
+    offset: Offset, kind: EventKind, leaf: Digest256
+  )? {
     guard let event = try cursor.next() else { return nil }
-    return (event.offset, hasher.leaf(event))
+    return (event.offset, event.kind, hasher.leaf(event))
   }
 
   /// The data of the session in force at an offset: of the last session record before it. Empty if there is none.

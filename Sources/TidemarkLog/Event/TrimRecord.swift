@@ -53,3 +53,16 @@ package struct TrimRecord: Sendable, Equatable {
     return newest
   }
 }
+
+/// What a trim record says of the history below its floor.
+package struct TrimEvidence: Sendable {
+  package var floor: Offset
+  package var compactRange: [UInt8]
+  package var receipt: [UInt8]
+
+  package init(floor: Offset, compactRange: [UInt8], receipt: [UInt8]) {
+    self.floor = floor
+    self.compactRange = compactRange
+    self.receipt = receipt
+  }
+}

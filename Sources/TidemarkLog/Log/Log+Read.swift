@@ -34,10 +34,7 @@ extension Log {
   package func read(seen query: Query) throws -> Cursor { try Cursor(core, query) }
 
   /// The data of the last session record before an offset, as far as its segment tells; empty if there is none.
-  package func sessionData(before offset: Offset) throws -> [UInt8] {
-    let place = try core.place(for: offset)
-    return place.sessions.last { $0.offset < offset }?.data ?? place.access.headerSession
-  }
+  package func sessionData(before offset: Offset) throws -> [UInt8] { try core.sessionData(before: offset) }
 
   /// The events of a range, to keep. Control events are left out. For long ranges use ``read(_:)``.
   ///

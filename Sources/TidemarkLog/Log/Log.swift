@@ -171,6 +171,9 @@ public final class Log: Sendable {
   @discardableResult
   public func trim(below floor: Offset) throws -> Offset { try core.trim(below: floor) }
 
+  /// As ``trim(below:)``, with what the record is to say of the history that goes. It is left out if the log begins elsewhere then.
+  package func trim(below floor: Offset, evidence: TrimEvidence) throws -> Offset { try core.trim(below: floor, evidence: evidence) }
+
   /// Where the log would begin.
   package func firstOffset(afterTrimmingBelow floor: Offset) -> Offset {
     core.lock.withLock { max(core.firstOffset, core.trimPoint(below: floor) ?? 0) }

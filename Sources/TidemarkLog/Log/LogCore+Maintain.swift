@@ -54,7 +54,9 @@ extension LogCore {
   }
 
   /// Removes whole segments below `floor`. Returns where the log begins afterwards.
-  func trim(below floor: Offset) throws(LogError) -> Offset {
+  ///
+  /// - Parameter evidence: what the record says of the history below where the log will begin.
+  func trim(below floor: Offset, evidence: TrimEvidence? = nil) throws(LogError) -> Offset {
     try resumeIfSuspended()
     try flushForReading()
     let newFloor = try lock.withLock { () throws(LogError) -> Offset? in
@@ -71,11 +73,15 @@ extension LogCore {
       return trimPoint(below: floor)
     }
     guard let newFloor, newFloor > lock.withLock({ firstOffset }) else { return lock.withLock { firstOffset } }
+    let session = try sessionData(before: newFloor)
     try withTurn { () throws(LogError) in
       try self.checkWriter()
       try self.flush()
       if seeded(.trimmedBeforeRecord) { try self.removeTrimmed(newFloor) }
-      try self.appendTrim(newFloor)
+      let evidence = evidence.flatMap { $0.floor == newFloor ? $0 : nil }
+      let record = TrimRecord(
+        floor: newFloor, compactRange: evidence?.compactRange ?? [], receipt: evidence?.receipt ?? [], session: session)
+      _ = try self.append(StagedControl(kind: .trim, data: record.encode()), takesStaged: false)
       _ = try self.markDurable()
     }
     try removeTrimmed(newFloor)
@@ -85,11 +91,11 @@ extension LogCore {
   /// Where the log would begin; nil if no whole segment lies below. With the lock held.
   func trimPoint(below floor: Offset) -> Offset? { closed.last { $0.end <= floor }?.end }
 
-  /// Commits a trim event. With the turn.
-  private func appendTrim(_ floor: Offset) throws(LogError) {
-    let session = lock.withLock { self.session?.encode() ?? [] }
-    let record = TrimRecord(floor: floor, compactRange: [], receipt: [], session: session)
-    _ = try append(StagedControl(kind: .trim, data: record.encode()), takesStaged: false)
+  /// The data of the last session record before an offset; empty if there is none.
+  func sessionData(before offset: Offset) throws(LogError) -> [UInt8] {
+    if let header = lock.withLock({ newest.flatMap { $0.name.base == offset ? $0.header : nil } }) { return header.session }
+    let place = try place(for: offset)
+    return place.sessions.last { $0.offset < offset }?.data ?? place.access.headerSession
   }
 
   /// Commits a control record in a frame of its own, and syncs it. Returns its offset. With the turn.

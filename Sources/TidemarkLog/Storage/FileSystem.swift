@@ -25,6 +25,36 @@ package protocol FileSystem: AnyObject, Sendable {
 
 extension FileSystem {
   package func makePrivateDirectory(_ path: String) throws(LogError) { try makeDirectory(path) }
+
+  /// Puts a file in the place of whatever has that name: write, sync, rename, sync the directory. A crash leaves the old one or the new one.
+  ///
+  /// - Parameter syncs: false for one that is not worth the time of a sync. A power cut may leave part of it.
+  package func replace(_ path: String, with bytes: [UInt8], _ mode: OpenMode = .create, syncs: Bool = true) throws(LogError) {
+    let unfinished = path + LogDirectory.unfinished
+    if try status(unfinished) != nil { try remove(unfinished) }
+    let file = try open(unfinished, mode)
+    defer { file.close() }
+    try file.write(bytes.rawSpan, at: 0)
+    if syncs { try file.sync() }
+    try rename(unfinished, to: path)
+    if syncs { try syncDirectory(directory(of: path)) }
+  }
+
+  /// All of a file; nil if there is none.
+  package func contents(_ path: String) throws(LogError) -> [UInt8]? {
+    guard let status = try status(path), !status.isDirectory else { return nil }
+    let file = try open(path, .read)
+    defer { file.close() }
+    var bytes = [UInt8](repeating: 0, count: Int(clamping: status.byteCount))
+    let count = try file.read(bytes.count, at: 0, into: &bytes, at: 0)
+    return Array(bytes.prefix(count))
+  }
+
+  /// The directory that holds something.
+  package func directory(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
 }
 
 package enum OpenMode: Sendable {
@@ -33,6 +63,8 @@ package enum OpenMode: Sendable {
   case create
   /// A file that only its owner may read.
   case createPrivate
+
+  package var creates: Bool { self == .create || self == .createPrivate }
 }
 
 package struct FileStatus: Sendable, Equatable {

@@ -114,7 +114,7 @@ extension Log {
       let file = try files.open(snapshot.path, .write)
       defer { file.close() }
       try file.sync()
-      try files.syncDirectory(SnapshotStore.above(snapshot.path))
+      try files.syncDirectory(files.directory(of: snapshot.path))
     }
   }
 }

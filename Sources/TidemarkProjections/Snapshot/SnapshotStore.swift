@@ -45,25 +45,12 @@ struct SnapshotStore: Sendable {
     if try files.status(directory) == nil {
       if try files.status(parent) == nil {
         try files.makeDirectory(parent)
-        try files.syncDirectory(Self.above(parent))
+        try files.syncDirectory(files.directory(of: parent))
       }
       try files.makeDirectory(directory)
       try files.syncDirectory(parent)
     }
-    let unfinished = path(position) + Self.unfinished
-    if try files.status(unfinished) != nil { try files.remove(unfinished) }
-    let file = try files.open(unfinished, .create)
-    defer { file.close() }
-    try file.write(bytes.rawSpan, at: 0)
-    if syncs { try file.sync() }
-    try files.rename(unfinished, to: path(position))
-    if syncs { try files.syncDirectory(directory) }
-  }
-
-  /// The directory that holds something.
-  static func above(_ path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
+    try files.replace(path(position), with: bytes, syncs: syncs)
   }
 
   func remove(_ position: Offset) throws(LogError) { try files.remove(path(position)) }

@@ -2,12 +2,12 @@ package import TidemarkLog
 
 extension SimulatedDisk: FileSystem {
   package func open(_ path: String, _ mode: OpenMode) throws(LogError) -> any File {
-    if mode == .create { willChange(.create) }
+    if mode.creates { willChange(.create) }
     enter()
     defer { leave() }
-    let what = mode == .create ? "cannot create" : "cannot open"
-    _ = try begin(mode == .create ? .create : .open, path)
-    let slot = mode == .create ? try state.create(path, what) : try state.existing(path, what)
+    let what = mode.creates ? "cannot create" : "cannot open"
+    _ = try begin(mode.creates ? .create : .open, path)
+    let slot = mode.creates ? try state.create(path, what) : try state.existing(path, what)
     if mode != .read {
       if let writeRefusal { throw DiskError.make(writeRefusal, what, path) }
       if state.nodes[slot].isDirectory { throw DiskError.make(DiskError.isADirectory, what, path) }

@@ -1,0 +1,210 @@
+public import TidemarkLog
+
+/// A log's history as evidence: its tree, the device's key, the checkpoints that it signed and the receipts that it got for them.
+///
+/// ```swift
+/// let evidence = try Evidence(log, keys: KeyDirectory(at: "device-keys"))
+/// let checkpoint = try evidence.checkpoint()              // durable, read again from the disk, signed
+/// let receipt = try server.countersign(…)                 // over the network
+/// try evidence.accept(receipt, policy)                    // verified, kept, and part of the history from the next append on
+/// ```
+///
+/// It costs appends nothing: events are hashed when a checkpoint is asked for. All methods may be called from any thread; those that throw,
+/// throw a ``TidemarkLog/LogError``.
+public final class Evidence: Sendable {
+  /// The log that this is about.
+  public let log: Log
+  private let keys: any SigningKeyProvider
+  private let state: Locked<State>
+
+  private struct State {
+    var history: History
+    var notes: NoteFile
+    /// The key in force; nil before the first.
+    var publicKey: [UInt8]?
+    /// Of what was signed last, and found to be the beginning of this history.
+    var signed: TreeHead?
+    var receipted: Offset = 0
+  }
+
+  /// Takes up the evidence of a log that is open for writing; without any yet, nothing is written before the first ``checkpoint()``.
+  ///
+  /// Throws ``TidemarkLog/LogError/Code/inconsistent`` if the history is not what was signed before, ``TidemarkLog/LogError/Code/corrupt`` if it
+  /// is shorter, and errors of the file system.
+  public init(_ log: Log, keys: any SigningKeyProvider) throws {
+    self.log = log
+    self.keys = keys
+    var history = try History(log)
+    let notes = try NoteFile(history.directory, log.environment.fileSystem)
+    let newest = try notes.notes.last.map { try Checkpoint($0.text).head }
+    if let newest {
+      try history.update()
+      guard newest.size <= history.head.size, try history.root(at: newest.size) == newest.root else {
+        throw LogError(
+          .inconsistent, "the history is not what was signed", file: log.path, offsets: 0..<newest.size,
+          why: "size \(newest.size) was signed with another root", advice: "keep everything, run audit, and go on in a new epoch")
+      }
+    }
+    let publicKey = try Self.publicKey(log, history)
+    var state = State(history: history, notes: notes, publicKey: publicKey, signed: newest)
+    let receipt = state.notes.notes.last { $0.signatures.count > 1 }
+    state.receipted = try receipt.map { try Checkpoint($0.text).head.size } ?? 0
+    // What was not committed before the process ended goes along with the next commit.
+    if let receipt, log.isWriter, try Self.isMissing(receipt, log, history) { try log.stage(control: .receipt, data: receipt.bytes) }
+    self.state = Locked(state)
+  }
+
+  private static func publicKey(_ log: Log, _ history: History) throws -> [UInt8]? {
+    let offset = history.frontier.lastKeyRecord
+    guard offset != Frontier.none else { return nil }
+    if offset >= log.first, let record = KeyRecord(try log.event(at: offset).data, of: log.identity) { return record.publicKey }
+    // Trimmed, or not what it should be: the whole chain tells.
+    return try KeyChain(log).entries.last?.publicKey
+  }
+
+  private static func isMissing(_ receipt: SignedNote, _ log: Log, _ history: History) throws -> Bool {
+    let offset = history.frontier.lastReceipt
+    guard offset != Frontier.none, offset >= log.first else { return true }
+    guard let kept = try? SignedNote(log.event(at: offset).data), let known = try? Checkpoint(kept.text) else { return true }
+    return try known.head.size < Checkpoint(receipt.text).head.size
+  }
+
+  /// What this history is called in notes.
+  public var origin: String { Checkpoint.origin(of: log.identity) }
+
+  /// The key that signs now; nil before the first checkpoint.
+  public var key: VerifierKey? {
+    get throws { try state.withLock { $0.publicKey }.map { try VerifierKey(name: origin, kind: .note, publicKey: $0) } }
+  }
+
+  /// All notes, oldest first: checkpoints that were signed, and receipts.
+  public var notes: [SignedNote] { state.withLock { $0.notes.notes } }
+
+  /// How many events the newest receipt covers; 0 without one.
+  public var receiptedSize: Offset { state.withLock { $0.receipted } }
+
+  // MARK: Signing
+
+  /// Signs how the history stands: makes it durable, reads what is new from the disk again, hashes it, and signs size and root. The note is
+  /// kept before it is returned.
+  ///
+  /// The first one makes the device's key, and an event that says so. If nothing was added since the last one, that is returned.
+  ///
+  /// Throws ``TidemarkLog/LogError/Code/missingKey`` and errors of the file system.
+  public func checkpoint() throws -> SignedNote {
+    try state.withLock { state in
+      let publicKey = try state.publicKey ?? changeKey(&state)
+      let head = try state.history.update()
+      if let last = state.notes.notes.last, state.signed == head { return last }
+      try state.history.save()
+      let text = Checkpoint(origin: origin, head: head).text
+      let key = try VerifierKey(name: origin, kind: .note, publicKey: publicKey)
+      let signature = try keys.sign(Array(text.utf8), publicKey: publicKey)
+      let note = SignedNote(text: text, signatures: [SignedNote.Signature(name: key.name, keyID: key.keyID, bytes: signature)])
+      guard note.isSigned(by: key) else {
+        throw LogError(.missingKey, "the key's signature does not verify", why: "the key provider signed with another", advice: "check it")
+      }
+      try state.notes.append(note)
+      state.signed = head
+      return note
+    }
+  }
+
+  /// Signs with a new key from here on. The event that says so is signed by both keys, and durable when this returns; the old key is removed.
+  ///
+  /// Throws as ``checkpoint()`` does.
+  @discardableResult
+  public func rotateKey() throws -> VerifierKey {
+    try state.withLock { state in
+      let old = state.publicKey
+      let publicKey = try changeKey(&state)
+      if let old { try keys.removeKey(publicKey: old) }
+      return try VerifierKey(name: origin, kind: .note, publicKey: publicKey)
+    }
+  }
+
+  private func changeKey(_ state: inout State) throws -> [UInt8] {
+    let publicKey = try keys.makeKey()
+    let record = try KeyRecord(log.identity, from: state.publicKey, to: publicKey, keys)
+    _ = try log.commit(control: .keyRotation, data: record.bytes)
+    state.publicKey = publicKey
+    return publicKey
+  }
+
+  // MARK: Receipts
+
+  /// Keeps a receipt: verifies it, writes it to the notes, and stages it, so that it stands in the log before the next commit's events. By
+  /// itself it causes no commit.
+  ///
+  /// Throws ``TidemarkLog/LogError/Code/notProven`` if it is not of this history or the policy is not met, and
+  /// ``TidemarkLog/LogError/Code/inconsistent`` if it is for another root than this history has.
+  @discardableResult
+  public func accept(_ note: SignedNote, _ policy: Policy) throws -> Receipt {
+    let receipt = try Receipt(note, policy)
+    try state.withLock { state in
+      let head = receipt.checkpoint.head
+      guard receipt.checkpoint.origin == origin, head.size <= state.history.head.size else {
+        throw LogError(
+          .notProven, "a receipt is not for this history", why: "it is for size \(head.size) of \(receipt.checkpoint.origin)",
+          advice: "give it to the log that it belongs to")
+      }
+      let root = try state.history.root(at: head.size)
+      guard root == head.root else {
+        throw LogError(
+          .inconsistent, "a receipt is for another history", offsets: 0..<head.size,
+          why: "it has root \(head.root.hexadecimal), this history has \(root.hexadecimal)", advice: "keep both, and go on in a new epoch")
+      }
+      if state.notes.notes.contains(note) { return }
+      try state.notes.append(note)
+      try log.stage(control: .receipt, data: note.bytes)
+      if head.size > state.receipted {
+        state.receipted = head.size
+        try state.history.forgetLeaves(below: head.size)
+      }
+    }
+    return receipt
+  }
+
+  // MARK: Proofs
+
+  /// Shows that an event stands at its offset, to somebody who knows the root at `size`. Throws as ``History/inclusionProof(of:in:)``.
+  public func inclusionProof(of offset: Offset, in size: Offset) throws -> InclusionProof {
+    try state.withLock { try $0.history.inclusionProof(of: offset, in: size) }
+  }
+
+  /// Shows that the history of one size is the beginning of that of another. Throws as ``History/consistencyProof(from:to:)``.
+  public func consistencyProof(from oldSize: Offset, to size: Offset) throws -> ConsistencyProof {
+    try state.withLock { try $0.history.consistencyProof(from: oldSize, to: size) }
+  }
+
+  // MARK: Trimming
+
+  /// As ``TidemarkLog/Log/trim(below:)``, and keeps what the history needs to go on without the events: the tree at the new beginning and
+  /// the newest receipt go into the trim event.
+  ///
+  /// Throws as that does, and ``TidemarkLog/LogError/Code/notProven`` for events that no receipt covers.
+  @discardableResult
+  public func trim(below floor: Offset) throws -> Offset {
+    try state.withLock { state in
+      if floor > state.receipted {
+        throw LogError(
+          .notProven, "events that no receipt covers can't be trimmed", offsets: state.receipted..<floor,
+          why: "receipts cover \(state.receipted) events", advice: "trim below that, or get a receipt first")
+      }
+      let point = log.firstOffset(afterTrimmingBelow: floor)
+      guard point > log.first else { return log.first }
+      let lastKey = state.history.frontier.lastKeyRecord
+      if lastKey < point, lastKey >= log.first {
+        // The key in force stays known by a repetition of its event.
+        _ = try log.commit(control: .keyRotation, data: log.event(at: lastKey).data)
+      }
+      let range = try state.history.prepare(trimTo: point)
+      let receipt = state.notes.notes.last { $0.signatures.count > 1 }
+      return try log.trim(
+        below: point, evidence: TrimEvidence(floor: point, compactRange: range.encoded, receipt: receipt?.bytes ?? []))
+    }
+  }
+
+  /// Writes down how far the tree is, so that the next opening need not hash again.
+  public func save() throws { try state.withLock { try $0.history.save() } }
+}

@@ -1,0 +1,47 @@
+public import TidemarkLog
+
+/// Which key signs a history at which size, as its key events tell.
+public struct KeyChain: Sendable {
+  /// A key, and the offset of the event that brought it.
+  public struct Entry: Sendable, Hashable {
+    public let offset: Offset
+    public let publicKey: [UInt8]
+  }
+
+  /// In the order of their offsets.
+  public private(set) var entries: [Entry] = []
+  /// Offsets of key events that do not follow from those before them; they change nothing.
+  public private(set) var refused: [Offset] = []
+  private let isTrimmed: Bool
+
+  /// Without a key.
+  ///
+  /// - Parameter isTrimmed: whether events were removed, and key events with them: then the first that is there is the beginning.
+  public init(isTrimmed: Bool = false) { self.isTrimmed = isTrimmed }
+
+  /// Takes a key event in. One that brings the key that is in force, as trimming repeats it, changes nothing.
+  mutating func add(_ data: [UInt8], at offset: Offset, of identity: LogIdentity) {
+    guard let record = KeyRecord(data, of: identity) else {
+      refused.append(offset)
+      return
+    }
+    if record.publicKey == entries.last?.publicKey { return }
+    guard record.previous == entries.last?.publicKey || (entries.isEmpty && isTrimmed) else {
+      refused.append(offset)
+      return
+    }
+    entries.append(Entry(offset: offset, publicKey: record.publicKey))
+  }
+
+  /// The key that signs checkpoints of a size: the last whose event is among so many. Nil before the first.
+  public func publicKey(at size: Offset) -> [UInt8]? { entries.last { $0.offset < size }?.publicKey }
+
+  /// Of a whole log: reads all of it.
+  init(_ log: Log) throws {
+    self.init(isTrimmed: log.first > 0)
+    var cursor = try log.read(seen: Query(includesControlEvents: true, onDamage: .skip))
+    while let event = try cursor.next() {
+      if event.kind == .keyRotation { add(event.data.array(), at: event.offset, of: log.identity) }
+    }
+  }
+}
