@@ -76,11 +76,11 @@ public struct History: Sendable {
     return head
   }
 
-  /// Hashes the events below an offset.
-  mutating func extend(to end: Offset) throws {
+  /// Hashes the events below an offset, and shows each to an observer.
+  mutating func extend(to end: Offset, observer: ((EventView) -> Void)? = nil) throws {
     guard end > frontier.range.size else { return }
     let hasher = SHA256()
-    var reader = try LeafReader(log, frontier.range.size..<end, session: frontier.session, hasher)
+    var reader = try LeafReader(log, frontier.range.size..<end, session: frontier.session, hasher, observer: observer)
     if isWriter { try makeDirectory() }
     var range = frontier.range
     while let leaf = try reader.next() { try append(leaf, to: &range, hasher) }

@@ -7,6 +7,8 @@ struct LeafReader: ~Copyable {
   private let end: Offset
   /// The offset of the next leaf.
   private(set) var position: Offset
+  /// Is shown each event before its leaf is given.
+  private let observer: ((EventView) -> Void)?
   /// The leaf of the event that the cursor gave last, and where it stands.
   private var waiting: (offset: Offset, leaf: Digest256)?
   /// The last events of these kinds.
@@ -16,7 +18,8 @@ struct LeafReader: ~Copyable {
   private(set) var lost: [Finding] = []
 
   /// - Parameter session: of the session in force at the beginning, if that is known.
-  init(_ log: Log, _ range: Range<Offset>, session: Digest256?, _ hasher: SHA256) throws {
+  init(_ log: Log, _ range: Range<Offset>, session: Digest256?, _ hasher: SHA256, observer: ((EventView) -> Void)? = nil) throws {
+    self.observer = observer
     let session = try session ?? hasher.hash(session: Self.sessionData(log, at: range.lowerBound))
     cursor = try log.read(seen: Query(offsets: range, includesControlEvents: true, onDamage: .skip))
     self.hasher = LeafHasher(hasher, session: session)
@@ -38,7 +41,7 @@ struct LeafReader: ~Copyable {
   }
 
   private mutating func read() throws {
-    let next = try Self.next(&cursor, &hasher) ?? (end, .event, .zero)
+    let next = try Self.next(&cursor, &hasher, observer) ?? (end, .event, .zero)
     waiting = (next.offset, next.leaf)
     switch next.kind {
     case .keyRotation: lastKeyRecord = next.offset
@@ -48,10 +51,11 @@ struct LeafReader: ~Copyable {
     if next.offset != position { lost = cursor.gaps }
   }
 
-  private static func next(_ cursor: inout Cursor, _ hasher: inout LeafHasher) throws -> (
+  private static func next(_ cursor: inout Cursor, _ hasher: inout LeafHasher, _ observer: ((EventView) -> Void)?) throws -> (
     offset: Offset, kind: EventKind, leaf: Digest256
   )? {
     guard let event = try cursor.next() else { return nil }
+    observer?(event)
     return (event.offset, event.kind, hasher.leaf(event))
   }
 

@@ -1,0 +1,221 @@
+internal import TidemarkLog
+
+/// An audit on its way.
+struct AuditWork {
+  let log: Log
+  let policy: Policy?
+  /// Hashed again from the log, whatever was kept.
+  var history: History
+  private(set) var covered: Offset = 0
+  private var findings: [AuditFinding] = []
+  private var keys: KeyChain
+  private var found = Found()
+  private var receipts: [AuditReport.ReceiptFact] = []
+  private var checkpointCount = 0
+  private let origin: String
+
+  init(_ log: Log, _ policy: Policy?) throws {
+    self.log = log
+    self.policy = policy
+    origin = Checkpoint.origin(of: log.identity)
+    keys = KeyChain(isTrimmed: log.first > 0)
+    history = try History(hashing: log)
+  }
+
+  private mutating func add(
+    _ kind: AuditFinding.Kind, _ weight: AuditFinding.Weight, _ offsets: Range<Offset>? = nil, _ message: String
+  ) { findings.append(AuditFinding(kind, weight, offsets, message)) }
+
+  // MARK: The log
+
+  mutating func checkStorage(_ progress: ((Progress) -> Bool)?) throws {
+    let report = try Log.verify(at: log.path, progress: progress)
+    for finding in report.findings where !finding.isHarmless && finding.kind != .gap {
+      add(.storage, .refuted, finding.offsets, "\(finding.kind.rawValue) \(finding.file ?? ""): \(finding.message)")
+    }
+    if log.first > 0 {
+      add(
+        .trimmed, .notChecked, 0..<log.first,
+        "events were removed after a receipt; their descriptors and proofs are with the server or in an archive")
+    }
+  }
+
+  /// Hashes all events, and notes those that bear on evidence.
+  mutating func readEvents() throws {
+    let found = Found()
+    try history.extend(to: log.size) { found.add($0) }
+    for (offset, data) in found.keyRecords { keys.add(data, at: offset, of: log.identity) }
+    self.found = found
+  }
+
+  /// Ranges that could not be read have the leaves of lost events; a signature over them decides whether that was so then.
+  mutating func checkLost() {
+    for finding in history.lost {
+      add(.lost, .notChecked, finding.offsets, "\(finding.kind.rawValue): these events are lost: \(finding.message)")
+    }
+  }
+
+  // MARK: What was kept
+
+  mutating func checkKeptTree() throws {
+    let directory = "\(log.path)/\(History.folder)/\(log.identity.epochID.hexadecimal)"
+    let bytes = try log.environment.fileSystem.contents("\(directory)/\(Frontier.name)")
+    guard let bytes, let kept = Frontier(bytes, log.identity) else {
+      add(.treeDiffers, .notChecked, nil, "no tree was kept beside the log, or it is damaged: there is nothing to compare with")
+      return
+    }
+    let head = TreeHead(size: kept.range.size, root: kept.range.root(SHA256()))
+    if head.size > history.head.size {
+      add(.shorter, .refuted, history.head.size..<head.size, "\(head.size) events were hashed, the log ends at \(history.head.size)")
+    } else if let root = rootIfKnown(head.size), root != head.root {
+      add(.treeDiffers, .refuted, 0..<head.size, "the events do not lead to the tree that was made of them")
+    }
+  }
+
+  /// Nil where it can't be computed any more, because of trimming.
+  private mutating func rootIfKnown(_ size: Offset) -> Digest256? {
+    if size < log.first { return nil }
+    return try? history.root(at: size)
+  }
+
+  mutating func checkNotes() throws {
+    let directory = "\(log.path)/\(History.folder)/\(log.identity.epochID.hexadecimal)"
+    var kept: [SignedNote] = []
+    do { kept = try NoteFile(directory, log.environment.fileSystem).notes } catch {
+      add(.unreadable, .refuted, nil, "the file of notes is damaged")
+    }
+    for event in found.receipts {
+      guard let note = try? SignedNote(event.data) else {
+        add(.unreadable, .refuted, event.offset..<event.offset + 1, "a receipt event holds no note")
+        continue
+      }
+      check(note, at: event.offset)
+    }
+    let inLog = Set(found.receipts.compactMap { try? SignedNote($0.data) })
+    for note in kept where !inLog.contains(note) { check(note, at: nil) }
+    receipts.sort { ($0.size, $0.time) < ($1.size, $1.time) }
+    for (before, after) in zip(receipts, receipts.dropFirst()) where after.time < before.time {
+      add(.order, .refuted, before.size..<after.size, "a receipt for more events has an earlier time")
+    }
+    covered = receipts.last?.size ?? 0
+    if policy == nil {
+      add(.policy, .unproven, nil, "no policy was given: no signature counts")
+    } else if receipts.isEmpty {
+      add(.policy, .unproven, nil, "no receipt meets the policy")
+    }
+  }
+
+  /// - Parameter offset: of the receipt's event; nil for a note of the file.
+  private mutating func check(_ note: SignedNote, at offset: Offset?) {
+    let place = offset.map { $0..<$0 + 1 }
+    let what = offset.map { "the receipt at offset \($0)" } ?? "a note in the file of notes"
+    guard let checkpoint = try? Checkpoint(note.text) else {
+      return add(.unreadable, .refuted, place, "\(what) is no checkpoint")
+    }
+    guard checkpoint.origin == origin else {
+      return add(.otherHistory, .refuted, place, "\(what) is of \(checkpoint.origin)")
+    }
+    let size = checkpoint.head.size
+    if size > history.head.size {
+      return add(.shorter, .refuted, history.head.size..<size, "\(what) is for \(size) events, the log ends at \(history.head.size)")
+    }
+    if let offset, size > offset { return add(.order, .refuted, place, "\(what) covers itself") }
+    guard let root = rootIfKnown(size) else {
+      return add(.trimmed, .notChecked, 0..<size, "\(what) is for \(size) events, of which some were removed")
+    }
+    guard root == checkpoint.head.root else {
+      return add(.rootDiffers, .refuted, 0..<size, "\(what) is for other events: \(lastAgreement(below: size))")
+    }
+    guard let publicKey = keys.publicKey(at: size), let key = try? VerifierKey(name: origin, kind: .note, publicKey: publicKey) else {
+      return add(.signature, log.first > 0 ? .notChecked : .refuted, place, "\(what): no key was in force at size \(size)")
+    }
+    guard note.isSigned(by: key) else {
+      return add(.signature, .refuted, place, "\(what) is not signed by the key that was in force at size \(size)")
+    }
+    if note.signatures.count == 1 {
+      checkpointCount += 1
+      return
+    }
+    guard let policy else { return }
+    guard let receipt = try? Receipt(note, policy) else {
+      return add(.policy, .unproven, place, "\(what), for \(size) events, lacks the signatures that the policy asks for")
+    }
+    receipts.append(
+      .init(offset: offset, size: size, time: receipt.time, signers: policy.cosignatures(of: note).map(\.name)))
+  }
+
+  /// Which events still agree with an earlier note, so that the changed one is among those behind.
+  private mutating func lastAgreement(below size: Offset) -> String {
+    let agreed = receipts.map(\.size).filter { $0 < size }.max() ?? log.first
+    return "what differs lies at or above offset \(agreed)"
+  }
+
+  mutating func checkKeys() {
+    for offset in keys.refused {
+      add(.keyRecord, .refuted, offset..<offset + 1, "the key event at offset \(offset) does not follow from those before it, or is not signed")
+    }
+    guard let policy else { return }
+    let pinned = policy.keys(of: origin)
+    if pinned.isEmpty {
+      add(.deviceKey, .notChecked, nil, "the policy names no key of this device: its keys are taken from the log itself")
+    }
+    for key in pinned where !keys.entries.contains(where: { $0.publicKey == key.publicKey }) {
+      add(.deviceKey, .refuted, nil, "the policy names a key of this device that the log does not have")
+    }
+    add(
+      .elsewhere, .notChecked, nil,
+      "an older copy put in the place of the log, or a second device with the same keys: held against the server's record only")
+  }
+
+  func report(_ asked: Offset) -> AuditReport {
+    var report = AuditReport(identity: log.identity, first: log.first, head: history.head, asked: asked)
+    report.covered = covered
+    report.userEventCount = found.userCount
+    report.controlEventCount = found.controlCount
+    report.correctionCount = found.correctionCount
+    report.erasures = found.erasures
+    report.keys = keys
+    report.receipts = receipts
+    report.checkpointCount = checkpointCount
+    report.findings = findings
+    if asked > history.head.size {
+      report.findings.append(
+        AuditFinding(.shorter, .refuted, history.head.size..<asked, "the log ends at \(history.head.size), \(asked) events were asked about"))
+    } else if covered < asked {
+      report.findings.append(
+        AuditFinding(.uncovered, .unproven, covered..<asked, "no receipt that counts covers these events"))
+    }
+    return report
+  }
+}
+
+extension AuditWork {
+  /// What reading all events found.
+  private final class Found {
+    var userCount: UInt64 = 0
+    var controlCount: UInt64 = 0
+    var correctionCount: UInt64 = 0
+    var keyRecords: [(offset: Offset, data: [UInt8])] = []
+    var receipts: [(offset: Offset, data: [UInt8])] = []
+    var erasures: [Offset] = []
+
+    func add(_ event: EventView) {
+      if event.isControl { controlCount += 1 } else { userCount += 1 }
+      switch event.kind {
+      case .keyRotation: keyRecords.append((event.offset, event.data.array()))
+      case .receipt: receipts.append((event.offset, event.data.array()))
+      case .erasure: erasures.append(event.offset)
+      default:
+        guard event.extensionBytes.byteCount > 0, let extensions = try? event.extensions else { return }
+        if extensions.contains(where: \.isSupersedes) { correctionCount += 1 }
+      }
+    }
+  }
+}
+
+extension EventExtension {
+  var isSupersedes: Bool {
+    if case .supersedes = self { return true }
+    return false
+  }
+}
