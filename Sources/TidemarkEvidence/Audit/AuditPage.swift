@@ -51,7 +51,8 @@ package struct AuditPage {
       ["covers offsets below", "server's time", "signed by", "in the log at"],
       report.receipts.suffix(Self.rowLimit).map { receipt in
         [
-          "\(receipt.size)", Page.time(receipt.time), receipt.signers.joined(separator: ", "), receipt.offset.map { "\($0)" } ?? "notes only",
+          "\(receipt.size)", Page.time(receipt.time), receipt.signers.joined(separator: ", "),
+          receipt.offset.map { "\($0)" } ?? "notes only",
         ]
       })
   }
@@ -69,7 +70,9 @@ package struct AuditPage {
     for receipt in report.receipts {
       let place = (Self.number(x(Double(receipt.time.nanoseconds))), Self.number(y(receipt.size)))
       points.append("\(place.0),\(place.1)")
-      marks += "<circle cx=\"\(place.0)\" cy=\"\(place.1)\" r=\"4\" fill=\"#1f7a4d\"><title>\(receipt.size), \(Page.time(receipt.time))</title></circle>"
+      marks +=
+        "<circle cx=\"\(place.0)\" cy=\"\(place.1)\" r=\"4\" fill=\"#1f7a4d\"><title>"
+        + "\(receipt.size), \(Page.time(receipt.time))</title></circle>"
     }
     let line = "<polyline points=\"\(points.joined(separator: " "))\" fill=\"none\" stroke=\"#1f7a4d\" stroke-width=\"1.5\"/>"
     let axis = Self.number(height - 30)
@@ -81,7 +84,8 @@ package struct AuditPage {
       <text x="20" y="\(Self.number(y(report.head.size) - 5))" font-size="12" fill="#5b6b7b">size \(report.head.size)</text>
       \(line)\(marks)
       <text x="20" y="\(Int(height) - 8)" font-size="12" fill="#5b6b7b">\(Page.time(report.receipts.map(\.time).min()))</text>
-      <text x="\(Int(width) - 20)" y="\(Int(height) - 8)" font-size="12" fill="#5b6b7b" text-anchor="end">\(Page.time(report.receipts.map(\.time).max()))</text>
+      <text x="\(Int(width) - 20)" y="\(Int(height) - 8)" font-size="12" fill="#5b6b7b" text-anchor="end">
+      \(Page.time(report.receipts.map(\.time).max()))</text>
       </svg>
       """
   }

@@ -91,8 +91,8 @@ public struct AuditReport: Sendable {
 
   /// What evidence is worth, for every report.
   package static let promises = [
-    "Events that a receipt covers can't be altered, reordered, added to in the middle or removed by the device alone or by the server alone "
-      + "without this showing.",
+    "Events that a receipt covers can't be altered, reordered, added to in the middle or removed by the device alone or by the server "
+      + "alone without this showing.",
     "Both together could, unless an outside witness holds a checkpoint.",
     "Events that no receipt covers can be dropped by whoever holds the device.",
     "An older copy of the log, and a second device with the same keys, show only against a later receipt or the server's own record.",

@@ -30,8 +30,8 @@ public final class Evidence: Sendable {
 
   /// Takes up the evidence of a log; without any yet, nothing is written before the first ``checkpoint()``.
   ///
-  /// Throws ``TidemarkLog/LogError/Code/inconsistent`` if the history is not what was signed before, ``TidemarkLog/LogError/Code/corrupt`` if it
-  /// is shorter, and errors of the file system.
+  /// Throws ``TidemarkLog/LogError/Code/inconsistent`` if the history is not what was signed before, ``TidemarkLog/LogError/Code/corrupt``
+  /// if it is shorter, and errors of the file system.
   ///
   /// - Parameter keys: nil for one that is only to be read; then nothing can be signed.
   public init(_ log: Log, keys: (any SigningKeyProvider)? = nil) throws {
@@ -114,7 +114,8 @@ public final class Evidence: Sendable {
     }
   }
 
-  /// Signs with a new key from here on. The event that says so is signed by both keys, and durable when this returns; the old key is removed.
+  /// Signs with a new key from here on. The event that says so is signed by both keys, and durable when this returns; the old key is
+  /// removed.
   ///
   /// Throws as ``checkpoint()`` does.
   @discardableResult
@@ -130,7 +131,8 @@ public final class Evidence: Sendable {
 
   private func signingKeys() throws -> any SigningKeyProvider {
     guard let keys else {
-      throw LogError(.missingKey, "nothing can be signed", why: "no key provider was given", advice: "give one when the evidence is taken up")
+      throw LogError(
+        .missingKey, "nothing can be signed", why: "no key provider was given", advice: "give one when the evidence is taken up")
     }
     return keys
   }

@@ -1,8 +1,8 @@
 public import TidemarkLog
 internal import TidemarkText
 
-/// Shows to anybody, offline, that an event was at its offset when a server countersigned the history: a C2SP tlog-proof, whose extra data is
-/// the event's descriptor.
+/// Shows to anybody, offline, that an event was at its offset when a server countersigned the history: a C2SP tlog-proof, whose extra data
+/// is the event's descriptor.
 ///
 /// ```swift
 /// let proof = try evidence.proof(of: 41)
@@ -46,7 +46,9 @@ public struct EventProof: Sendable, Hashable, CustomStringConvertible {
     }
     var hashes: [Digest256] = []
     for (index, line) in lines.dropFirst(3).enumerated() {
-      guard let hash = Base64.bytes(line).flatMap({ Digest256($0) }) else { throw LogError.malformed("a proof", line: 4 + index, "it is no hash") }
+      guard let hash = Base64.bytes(line).flatMap({ Digest256($0) }) else {
+        throw LogError.malformed("a proof", line: 4 + index, "it is no hash")
+      }
       hashes.append(hash)
     }
     note = try SignedNote(Array(bytes[(split + 1)...]))

@@ -54,7 +54,8 @@ struct Page {
   }
 
   static func range(_ range: Range<Offset>) -> String {
-    range.upperBound - range.lowerBound == 1 ? "\(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound - min(1, range.upperBound))"
+    range.upperBound - range.lowerBound == 1
+      ? "\(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound - min(1, range.upperBound))"
   }
 
   private static let style = """

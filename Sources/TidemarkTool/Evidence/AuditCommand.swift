@@ -7,7 +7,8 @@ enum AuditCommand {
     "audit", "check all that a log's history claims", arguments: [.log],
     options: [
       .policy, .init("below", "SIZE", "ask about the events below this offset only"),
-      .init("receipted", nil, "ask about the events that receipts cover only"), .init("html", "FILE", "write a page for people, too"), .json,
+      .init("receipted", nil, "ask about the events that receipts cover only"), .init("html", "FILE", "write a page for people, too"),
+      .json,
     ],
     notes: [
       "Reads every byte; hashes all events again; checks each checkpoint, receipt and key against that and against the policy. Ends with "

@@ -95,7 +95,9 @@ enum KeysCommand {
         output.line("\(entry.offset)  log \(key)")
       }
     }
-    for offset in chain.refused { Output.complain("the key event at offset \(offset) does not follow from those before it, or is not signed") }
+    for offset in chain.refused {
+      Output.complain("the key event at offset \(offset) does not follow from those before it, or is not signed")
+    }
     return chain.refused.isEmpty ? .success : .negative
   }
 }

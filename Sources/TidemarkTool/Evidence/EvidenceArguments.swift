@@ -50,7 +50,8 @@ struct CountersignerDirectory {
 
   init(_ path: String) throws {
     guard System.isDirectory(path) else {
-      throw ToolError(.usage, "no countersigner", place: path, why: "there is no such directory", advice: "make one: tidemark countersigner")
+      throw ToolError(
+        .usage, "no countersigner", place: path, why: "there is no such directory", advice: "make one: tidemark countersigner")
     }
     let keys = try KeyDirectory(at: path)
     let name = String(decoding: try System.readFile(Self.nameFile(path), upTo: 1 << 10).dropLast(), as: UTF8.self)
