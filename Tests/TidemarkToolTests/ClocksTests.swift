@@ -30,19 +30,19 @@ struct ClocksTests {
 
   @Test("one line for each flag, then how many of each rule; the exit code stays 0")
   func flags() throws {
-    let result = try space.run("clocks", "log", "--policy", "late.json")
+    let result = try space.run("clocks", "log", "--clock-policy", "late.json")
     #expect(result.code == 0 && result.lines.count == 5)
     for (offset, line) in result.lines.prefix(3).enumerated() {
       #expect(line.hasPrefix("\(offset)  wall-before-build  the wall clock shows 20") && line.hasSuffix("2099-01-01T00:00:00.000Z"))
     }
     #expect(result.lines[3] == "events 3, policy version 7, flags 3: wall-before-build 3")
-    let other = try space.run("clocks", "log", "--policy", "late.json", "--rule", "reboot")
+    let other = try space.run("clocks", "log", "--clock-policy", "late.json", "--rule", "reboot")
     #expect(other.lines == ["events 3, policy version 7, no flags"])
   }
 
   @Test("with --json, one object for each flag, then a summary")
   func json() throws {
-    let result = try space.run("clocks", "log", "--policy", "late.json", "--json")
+    let result = try space.run("clocks", "log", "--clock-policy", "late.json", "--json")
     #expect(result.code == 0 && result.lines.count == 4)
     let objects = try result.lines.map { try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]) }
     let flag = objects[1]
@@ -62,9 +62,9 @@ struct ClocksTests {
     #expect(rule.code == 2 && rule.errors.contains("did you mean wall-went-back?") && rule.output.isEmpty)
     #expect(try space.run("clocks", "log", "--rule", "").code == 2)
     try space.write("bad.json", #"{"version": 1, "slew": 2}"#)
-    let bad = try space.run("clocks", "log", "--policy", "bad.json")
+    let bad = try space.run("clocks", "log", "--clock-policy", "bad.json")
     #expect(bad.code == 2 && bad.errors.contains("(bad.json, byte 15): there is no member \"slew\"; correct it"), "\(bad.errors)")
-    #expect(try space.run("clocks", "log", "--policy", "none.json").code == 3)
+    #expect(try space.run("clocks", "log", "--clock-policy", "none.json").code == 3)
     #expect(try space.run("clocks", "none").code == 3)
     #expect(try space.run("clocks").code == 2)
   }
@@ -99,7 +99,7 @@ struct ClocksTests {
     bytes[4_096 + 100] ^= 0x10
     try FileManager.default.removeItem(atPath: space.path(name))
     try space.write(name, bytes)
-    let result = try space.run("clocks", "log", "--policy", "late.json")
+    let result = try space.run("clocks", "log", "--clock-policy", "late.json")
     #expect(result.code == 4 && result.errors.contains("byte 4096"), "\(result)")
     #expect(result.lines.count == 3 && result.lines.allSatisfy { $0.contains("wall-before-build") }, "\(result)")
   }

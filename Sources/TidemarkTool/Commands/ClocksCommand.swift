@@ -7,7 +7,7 @@ enum ClocksCommand {
     "clocks", "list what a log's clocks did that a person should look at",
     arguments: [.log],
     options: [
-      .init("policy", "FILE", "thresholds other than the built-in ones; Specs/clocks.md says what the file holds"),
+      .clockPolicy, .policy,
       .init("rule", "RULES", "only these rules, separated by commas"),
       .json,
     ],
@@ -15,6 +15,7 @@ enum ClocksCommand {
       "One line for each flag: offset, rule, explanation. Then a summary: events, the policy's version, flags of each rule. "
         + "The log is only read. A flag is no verdict: the exit code is 0 however many there are, and 4 at damage, behind "
         + "the flags that stand before it.",
+      "Rules that need a server's time go by the receipts that count by --policy; without it they are not checked.",
       "Rules: \(ClockRule.allCases.map(\.rawValue).joined(separator: ", ")).",
       "With --json, one object a line: flags with offset, id, rule, informational, policy_version, explanation and facts; at last the "
         + "summary with events, receipts, policy_version, flags of each rule and not_checked.",
@@ -22,17 +23,17 @@ enum ClocksCommand {
     examples: [
       .init("tidemark clocks captures", "what the clocks did"),
       .init("tidemark clocks captures --rule wall-went-back,wall-stepped", "only where the wall clock was set"),
-      .init("tidemark clocks captures --policy strict.json --json | jq -c 'select(.rule == \"reboot\")'", "by thresholds of your own"),
+      .init(
+        "tidemark clocks captures --clock-policy strict.json --json | jq -c 'select(.rule == \"reboot\")'", "by thresholds of your own"),
     ])
 
   static func run(_ arguments: ParsedArguments, _ output: Output) throws -> ExitCode {
-    let policy = try arguments.value("policy").map { path in
-      try ClockPolicy(json: System.readFile(path, upTo: 1 << 20), file: path)
-    }
+    let policy = try arguments.clockPolicy
     let rules = try rules(arguments)
     let log = try Log.openForReading(at: arguments.logPath)
     defer { try? log.close() }
-    var report = ClockReport(policy: policy ?? .standard, receipts: [], rules: rules, isJSON: arguments.isSet("json"))
+    let receipts = try arguments.policy.map { try log.receiptTimes($0) } ?? []
+    var report = ClockReport(policy: policy, receipts: receipts, rules: rules, isJSON: arguments.isSet("json"))
     try report.read(log, output)
     report.summarize(to: output)
     return .success
