@@ -24,6 +24,13 @@ enum Tidemark {
     Command(SalvageCommand.description, SalvageCommand.run),
     Command(SealCommand.description, SealCommand.run),
     Command(TrimCommand.description, TrimCommand.run),
+    Command(CheckpointCommand.description, CheckpointCommand.run),
+    Command(CountersignerCommand.description, CountersignerCommand.run),
+    Command(KeysCommand.description, KeysCommand.run),
+    Command(AuditCommand.description, AuditCommand.run),
+    Command(ProofCommand.description, ProofCommand.run),
+    Command(BundleCommand.description, BundleCommand.run),
+    Command(TilesCommand.description, TilesCommand.run),
     Command(CrashTestCommand.description, CrashTestCommand.run),
     Command(WitnessCommand.description, WitnessCommand.run),
   ]

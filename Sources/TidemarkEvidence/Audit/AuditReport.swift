@@ -59,6 +59,43 @@ public struct AuditReport: Sendable {
     return covered >= asked && !findings.contains { $0.weight == .unproven } ? .proven : .unproven
   }
 
-  /// The receipts that stand in the log, for time brackets.
-  public var receiptTimes: [ReceiptFact] { receipts.filter { $0.offset != nil } }
+  /// The verdict as a sentence.
+  package var verdictLine: String {
+    switch verdict {
+    case .proven: "proven: a receipt that the policy accepts covers all \(asked) events that were asked about"
+    case .unproven where covered < asked:
+      "unproven: nothing contradicts the log, but receipts that count cover only \(covered) of \(asked) events"
+    case .unproven: "unproven: nothing contradicts the log, but a signature that is there does not count"
+    case .refuted: "refuted: \(findings.count { $0.weight == .refuted }) findings contradict the log"
+    }
+  }
+
+  /// When a range of events was appended, by the server's clock.
+  public struct Bracket: Sendable, Hashable {
+    public let offsets: Range<Offset>
+    /// The time of the last receipt that stands before them in the log.
+    public let after: Timestamp?
+    /// The time of the first receipt that covers them.
+    public let before: Timestamp?
+  }
+
+  /// For all events that are kept, in order.
+  public var brackets: [Bracket] {
+    let inLog = receipts.filter { $0.offset != nil }.sorted { ($0.offset ?? 0) < ($1.offset ?? 0) }
+    let bounds = Set(receipts.map(\.size) + inLog.map { ($0.offset ?? 0) + 1 } + [first, head.size]).filter { $0 >= first }.sorted()
+    return zip(bounds, bounds.dropFirst()).map { start, end in
+      Bracket(
+        offsets: start..<end, after: inLog.last { ($0.offset ?? 0) < start }?.time, before: receipts.first { $0.size > start }?.time)
+    }
+  }
+
+  /// What evidence is worth, for every report.
+  package static let promises = [
+    "Events that a receipt covers can't be altered, reordered, added to in the middle or removed by the device alone or by the server "
+      + "alone without this showing.",
+    "Both together could, unless an outside witness holds a checkpoint.",
+    "Events that no receipt covers can be dropped by whoever holds the device.",
+    "An older copy of the log, and a second device with the same keys, show only against a later receipt or the server's own record.",
+    "A receipt shows when an event was appended. When it was captured, and that it is true, no log can prove.",
+  ]
 }

@@ -152,7 +152,9 @@ struct AuditWork {
 
   mutating func checkKeys() {
     for offset in keys.refused {
-      add(.keyRecord, .refuted, offset..<offset + 1, "the key event at offset \(offset) does not follow from those before it, or is not signed")
+      add(
+        .keyRecord, .refuted, offset..<offset + 1,
+        "the key event at offset \(offset) does not follow from those before it, or is not signed")
     }
     guard let policy else { return }
     let pinned = policy.keys(of: origin)
@@ -180,7 +182,8 @@ struct AuditWork {
     report.findings = findings
     if asked > history.head.size {
       report.findings.append(
-        AuditFinding(.shorter, .refuted, history.head.size..<asked, "the log ends at \(history.head.size), \(asked) events were asked about"))
+        AuditFinding(
+          .shorter, .refuted, history.head.size..<asked, "the log ends at \(history.head.size), \(asked) events were asked about"))
     } else if covered < asked {
       report.findings.append(
         AuditFinding(.uncovered, .unproven, covered..<asked, "no receipt that counts covers these events"))

@@ -1,7 +1,7 @@
 public import TidemarkLog
 
-/// Checks all that a log's history claims: every byte, the tree over all events, each checkpoint and receipt, the keys, against a policy that
-/// the auditor brings along. It fails closed: what is not proven is never called proven.
+/// Checks all that a log's history claims: every byte, the tree over all events, each checkpoint and receipt, the keys, against a policy
+/// that the auditor brings along. It fails closed: what is not proven is never called proven.
 ///
 /// ```swift
 /// let report = try Auditor(policy).audit(at: "captures")

@@ -14,7 +14,8 @@ public import TidemarkLog
 public final class Evidence: Sendable {
   /// The log that this is about.
   public let log: Log
-  private let keys: any SigningKeyProvider
+  /// Nil where nothing is to be signed.
+  private let keys: (any SigningKeyProvider)?
   private let state: Locked<State>
 
   private struct State {
@@ -27,11 +28,13 @@ public final class Evidence: Sendable {
     var receipted: Offset = 0
   }
 
-  /// Takes up the evidence of a log that is open for writing; without any yet, nothing is written before the first ``checkpoint()``.
+  /// Takes up the evidence of a log; without any yet, nothing is written before the first ``checkpoint()``.
   ///
-  /// Throws ``TidemarkLog/LogError/Code/inconsistent`` if the history is not what was signed before, ``TidemarkLog/LogError/Code/corrupt`` if it
-  /// is shorter, and errors of the file system.
-  public init(_ log: Log, keys: any SigningKeyProvider) throws {
+  /// Throws ``TidemarkLog/LogError/Code/inconsistent`` if the history is not what was signed before, ``TidemarkLog/LogError/Code/corrupt``
+  /// if it is shorter, and errors of the file system.
+  ///
+  /// - Parameter keys: nil for one that is only to be read; then nothing can be signed.
+  public init(_ log: Log, keys: (any SigningKeyProvider)? = nil) throws {
     self.log = log
     self.keys = keys
     var history = try History(log)
@@ -59,7 +62,7 @@ public final class Evidence: Sendable {
     guard offset != Frontier.none else { return nil }
     if offset >= log.first, let record = KeyRecord(try log.event(at: offset).data, of: log.identity) { return record.publicKey }
     // Trimmed, or not what it should be: the whole chain tells.
-    return try KeyChain(log).entries.last?.publicKey
+    return try KeyChain(of: log).entries.last?.publicKey
   }
 
   private static func isMissing(_ receipt: SignedNote, _ log: Log, _ history: History) throws -> Bool {
@@ -93,7 +96,8 @@ public final class Evidence: Sendable {
   /// Throws ``TidemarkLog/LogError/Code/missingKey`` and errors of the file system.
   public func checkpoint() throws -> SignedNote {
     try state.withLock { state in
-      let publicKey = try state.publicKey ?? changeKey(&state)
+      let keys = try signingKeys()
+      let publicKey = try state.publicKey ?? changeKey(&state, keys)
       let head = try state.history.update()
       if let last = state.notes.notes.last, state.signed == head { return last }
       try state.history.save()
@@ -110,20 +114,30 @@ public final class Evidence: Sendable {
     }
   }
 
-  /// Signs with a new key from here on. The event that says so is signed by both keys, and durable when this returns; the old key is removed.
+  /// Signs with a new key from here on. The event that says so is signed by both keys, and durable when this returns; the old key is
+  /// removed.
   ///
   /// Throws as ``checkpoint()`` does.
   @discardableResult
   public func rotateKey() throws -> VerifierKey {
     try state.withLock { state in
+      let keys = try signingKeys()
       let old = state.publicKey
-      let publicKey = try changeKey(&state)
+      let publicKey = try changeKey(&state, keys)
       if let old { try keys.removeKey(publicKey: old) }
       return try VerifierKey(name: origin, kind: .note, publicKey: publicKey)
     }
   }
 
-  private func changeKey(_ state: inout State) throws -> [UInt8] {
+  private func signingKeys() throws -> any SigningKeyProvider {
+    guard let keys else {
+      throw LogError(
+        .missingKey, "nothing can be signed", why: "no key provider was given", advice: "give one when the evidence is taken up")
+    }
+    return keys
+  }
+
+  private func changeKey(_ state: inout State, _ keys: any SigningKeyProvider) throws -> [UInt8] {
     let publicKey = try keys.makeKey()
     let record = try KeyRecord(log.identity, from: state.publicKey, to: publicKey, keys)
     _ = try log.commit(control: .keyRotation, data: record.bytes)
@@ -136,10 +150,12 @@ public final class Evidence: Sendable {
   /// Keeps a receipt: verifies it, writes it to the notes, and stages it, so that it stands in the log before the next commit's events. By
   /// itself it causes no commit.
   ///
+  /// - Parameter commits: whether to commit it at once, for a program that ends before it appends anything.
+  ///
   /// Throws ``TidemarkLog/LogError/Code/notProven`` if it is not of this history or the policy is not met, and
   /// ``TidemarkLog/LogError/Code/inconsistent`` if it is for another root than this history has.
   @discardableResult
-  public func accept(_ note: SignedNote, _ policy: Policy) throws -> Receipt {
+  public func accept(_ note: SignedNote, _ policy: Policy, commits: Bool = false) throws -> Receipt {
     let receipt = try Receipt(note, policy)
     try state.withLock { state in
       let head = receipt.checkpoint.head
@@ -156,7 +172,7 @@ public final class Evidence: Sendable {
       }
       if state.notes.notes.contains(note) { return }
       try state.notes.append(note)
-      try log.stage(control: .receipt, data: note.bytes)
+      if commits { _ = try log.commit(control: .receipt, data: note.bytes) } else { try log.stage(control: .receipt, data: note.bytes) }
       if head.size > state.receipted {
         state.receipted = head.size
         try state.history.forgetLeaves(below: head.size)
@@ -204,6 +220,13 @@ public final class Evidence: Sendable {
         below: point, evidence: TrimEvidence(floor: point, compactRange: range.encoded, receipt: receipt?.bytes ?? []))
     }
   }
+
+  /// Hashes the events that became durable since, without signing. Throws as ``History/update()`` does.
+  @discardableResult
+  public func update() throws -> TreeHead { try state.withLock { try $0.history.update() } }
+
+  /// Where a device's keys are kept unless a host has a better place.
+  public static func keyPath(of log: Log) -> String { "\(log.path)/\(History.folder)/keys" }
 
   /// Writes down how far the tree is, so that the next opening need not hash again.
   public func save() throws { try state.withLock { try $0.history.save() } }

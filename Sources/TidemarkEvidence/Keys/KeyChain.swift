@@ -36,8 +36,8 @@ public struct KeyChain: Sendable {
   /// The key that signs checkpoints of a size: the last whose event is among so many. Nil before the first.
   public func publicKey(at size: Offset) -> [UInt8]? { entries.last { $0.offset < size }?.publicKey }
 
-  /// Of a whole log: reads all of it.
-  init(_ log: Log) throws {
+  /// Of a whole log: reads all of it. Throws errors of the file system.
+  public init(of log: Log) throws {
     self.init(isTrimmed: log.first > 0)
     var cursor = try log.read(seen: Query(includesControlEvents: true, onDamage: .skip))
     while let event = try cursor.next() {

@@ -21,7 +21,10 @@ public struct KeyDirectory: SigningKeyProvider {
   package init(at path: String, _ files: any FileSystem) throws {
     self.path = path
     self.files = files
-    if try files.status(path) == nil { try files.makePrivateDirectory(path) }
+    guard try files.status(path) == nil else { return }
+    let above = files.directory(of: path)
+    if try files.status(above) == nil { try files.makeDirectory(above) }
+    try files.makePrivateDirectory(path)
   }
 
   private func file(_ publicKey: [UInt8]) -> String { "\(path)/\(publicKey.hexadecimal)\(Self.suffix)" }

@@ -25,8 +25,8 @@ public struct Cosignature: Sendable, Hashable {
 }
 
 extension SignedNote {
-  /// The cosignature that a key of the kind ``VerifierKey/Kind/cosignature`` made; nil if there is none that verifies, or one beside it that
-  /// says to be of the same key and does not.
+  /// The cosignature that a key of the kind ``VerifierKey/Kind/cosignature`` made; nil if there is none that verifies, or one beside it
+  /// that says to be of the same key and does not.
   public func cosignature(by key: VerifierKey) -> Cosignature? {
     guard key.kind == .cosignature else { return nil }
     let candidates = signatures.filter { $0.name == key.name && $0.keyID == key.keyID }

@@ -49,7 +49,8 @@ public struct Policy: Sendable {
         let members = Array(words[3...])
         let threshold = words[2] == "all" ? members.count : words[2] == "any" ? 1 : Int(words[2]) ?? 0
         guard isNew(words[1]) else { throw refuse("\(words[1]) is there already") }
-        guard members.allSatisfy({ $0 != "none" && !isNew($0) }), Set(members).count == members.count, !members.contains(where: isMember) else {
+        guard members.allSatisfy({ $0 != "none" && !isNew($0) }), Set(members).count == members.count, !members.contains(where: isMember)
+        else {
           throw refuse("a member is not named above, or is in a group already")
         }
         guard (1...members.count).contains(threshold) else { throw refuse("\(words[2]) of \(members.count) members can't be") }

@@ -51,11 +51,14 @@ public struct SignedNote: Sendable, Hashable, CustomStringConvertible {
 
   /// Reads a note. Nothing is verified. Throws ``LogError/Code/invalidText`` for what is not one.
   public init(_ bytes: [UInt8]) throws {
-    guard bytes.count <= Self.byteCountLimit else { throw LogError.malformed("a note", "it takes \(bytes.count) bytes, the limit is 60,000") }
+    guard bytes.count <= Self.byteCountLimit else {
+      throw LogError.malformed("a note", "it takes \(bytes.count) bytes, the limit is 60,000")
+    }
     guard UTF8Check.firstInvalid(bytes.span) == nil else { throw LogError.malformed("a note", "it is not UTF-8") }
     guard !bytes.contains(where: { $0 < 0x20 && $0 != 0x0A }) else { throw LogError.malformed("a note", "it has control characters in it") }
     // The last empty line parts text and signatures.
-    guard let split = bytes.indices.dropLast().last(where: { bytes[$0] == 0x0A && bytes[$0 + 1] == 0x0A }), split > 0, bytes.last == 0x0A else {
+    guard let split = bytes.indices.dropLast().last(where: { bytes[$0] == 0x0A && bytes[$0 + 1] == 0x0A }), split > 0, bytes.last == 0x0A
+    else {
       throw LogError.malformed("a note", "no empty line parts its text from its signatures")
     }
     text = String(decoding: bytes[...split], as: UTF8.self)
@@ -69,7 +72,8 @@ public struct SignedNote: Sendable, Hashable, CustomStringConvertible {
 
   private static func signature(_ line: String, _ number: Int) throws -> Signature {
     let parts = line.split(separator: " ", omittingEmptySubsequences: false)
-    guard parts.count == 3, parts[0] == "\u{2014}", VerifierKey.isName(String(parts[1])), let bytes = Base64.bytes(parts[2]), bytes.count > 4
+    guard parts.count == 3, parts[0] == "\u{2014}", VerifierKey.isName(String(parts[1])), let bytes = Base64.bytes(parts[2]),
+      bytes.count > 4
     else { throw LogError.malformed("a note", line: number, "a signature is a dash, a name and base64") }
     return Signature(
       name: String(parts[1]), keyID: bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }, bytes: Array(bytes.dropFirst(4)))

@@ -8,8 +8,8 @@ public protocol CountersignerMemory {
   func keep(_ head: TreeHead, of origin: String) throws
 }
 
-/// Signs under a device's checkpoint, with its own time, if the history only grew since it last did: the rules of a C2SP witness. The server
-/// uses it, and whoever stands in for a server.
+/// Signs under a device's checkpoint, with its own time, if the history only grew since it last did: the rules of a C2SP witness. The
+/// server uses it, and whoever stands in for a server.
 ///
 /// ```swift
 /// let server = try Countersigner(name: "server.example/1", keys: keys, publicKey: key, memory: memory)

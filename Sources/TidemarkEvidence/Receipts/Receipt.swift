@@ -23,7 +23,8 @@ public struct Receipt: Sendable, Hashable {
         advice: "check the policy, and that the receipt is from the server named there")
     }
     guard let time = Timestamp(seconds: seconds) else {
-      throw LogError(.timeOutOfRange, "a receipt's time is out of range", why: "\(seconds) seconds since 1970", advice: "check the server's clock")
+      throw LogError(
+        .timeOutOfRange, "a receipt's time is out of range", why: "\(seconds) seconds since 1970", advice: "check the server's clock")
     }
     self.note = note
     self.time = time

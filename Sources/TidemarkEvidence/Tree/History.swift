@@ -3,8 +3,8 @@ public import TidemarkLog
 /// The history tree of a log: an RFC 6962 Merkle tree over the descriptors of its events, control events included, in the order of their
 /// offsets.
 ///
-/// It is made from the log, and kept in the log's directory under `evidence/` (levels of 256 only: 0.126 bytes an event). What is missing or
-/// damaged there is made again.
+/// It is made from the log, and kept in the log's directory under `evidence/` (levels of 256 only: 0.126 bytes an event). What is missing
+/// or damaged there is made again.
 ///
 /// ```swift
 /// var history = try History(log)
@@ -132,7 +132,9 @@ public struct History: Sendable {
     // The group that the floor lies in keeps its leaves.
     if floor % Self.groupCount != 0 {
       let group = try hashes(level: 0, group: floor / Self.groupCount)
-      for (index, leaf) in group.enumerated() { try files.store(leaf, level: 0, index: floor / Self.groupCount * Self.groupCount + UInt64(index)) }
+      for (index, leaf) in group.enumerated() {
+        try files.store(leaf, level: 0, index: floor / Self.groupCount * Self.groupCount + UInt64(index))
+      }
     }
     frontier.floor = try compactRange(size: floor)
     try save(syncs: true)
@@ -176,7 +178,9 @@ public struct History: Sendable {
     frontier = Frontier()
     let first = log.first
     guard first > 0 else { return }
-    if let record = try TrimRecord.newest(in: log), record.floor == first, let range = CompactRange(size: first, encoded: record.compactRange) {
+    if let record = try TrimRecord.newest(in: log), record.floor == first,
+      let range = CompactRange(size: first, encoded: record.compactRange)
+    {
       frontier = Frontier(range: range, session: SHA256().hash(session: record.session), floor: range)
       return
     }
@@ -271,7 +275,8 @@ extension History: TreeNodes {
         let offsets = range.lowerBound << UInt64(8 * level)..<range.upperBound << UInt64(8 * level)
         if offsets.lowerBound < log.first { throw Self.trimmed(offsets, first: log.first) }
         throw LogError(
-          .damagedIndex, "the history tree is damaged", file: directory, offsets: offsets, why: "level \(level) does not lead to the one above",
+          .damagedIndex, "the history tree is damaged", file: directory, offsets: offsets,
+          why: "level \(level) does not lead to the one above",
           advice: "remove the directory: the tree is made again from the log")
       }
       hashes = try leaves(range, above: above)

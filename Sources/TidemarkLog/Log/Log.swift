@@ -130,8 +130,8 @@ public final class Log: Sendable {
   /// ```
   public func stage(control kind: EventKind, data: [UInt8]) throws { try core.stage(StagedControl(kind: kind, data: data)) }
 
-  /// Commits an opaque control record at once, and returns its offset once it is on the disk, whatever level of durability the log has. What
-  /// is staged goes before it.
+  /// Commits an opaque control record at once, and returns its offset once it is on the disk, whatever level of durability the log has.
+  /// What is staged goes before it.
   ///
   /// - Parameters:
   ///   - kind: as in ``stage(control:data:)``.

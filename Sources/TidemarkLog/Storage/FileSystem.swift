@@ -26,7 +26,8 @@ package protocol FileSystem: AnyObject, Sendable {
 extension FileSystem {
   package func makePrivateDirectory(_ path: String) throws(LogError) { try makeDirectory(path) }
 
-  /// Puts a file in the place of whatever has that name: write, sync, rename, sync the directory. A crash leaves the old one or the new one.
+  /// Puts a file in the place of whatever has that name: write, sync, rename, sync the directory. A crash leaves the old one or the new
+  /// one.
   ///
   /// - Parameter syncs: false for one that is not worth the time of a sync. A power cut may leave part of it.
   package func replace(_ path: String, with bytes: [UInt8], _ mode: OpenMode = .create, syncs: Bool = true) throws(LogError) {

@@ -1,3 +1,4 @@
+import TidemarkEvidence
 import TidemarkLog
 import TidemarkText
 
@@ -21,7 +22,7 @@ enum ExitCode: Int32 {
 
   init(_ code: LogError.Code) {
     switch code {
-    case .conflict, .unexpectedSize: self = .negative
+    case .conflict, .unexpectedSize, .notProven, .inconsistent: self = .negative
     case .invalidArgument, .invalidEvent, .invalidText, .timeOutOfRange, .stringTooLong, .tooLarge, .offsetOutOfRange, .trimmed:
       self = .usage
     case .corrupt, .damagedIndex: self = .corrupt
