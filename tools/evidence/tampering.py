@@ -1,20 +1,19 @@
 """What mutations need: keys to sign with, a log's copy to change, and its notes."""
 
 import base64
+import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
 
-import packages  # noqa: F401  (so that `cryptography` is found)
+import packages  # noqa: F401  (puts `cryptography` in the path)
 from claims import leaves_of, parse_note, signature_claim, split_notes, tree_claim, vkey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from forger import Forgery, evidence_folder, subtrees
 from tidemark_reader.evidence import descriptor, leaf
 from tidemark_reader.record import SESSION, read_record
-
-import hashlib
 
 RECEIPT, KEY = 4, 5
 
@@ -133,16 +132,17 @@ class Copy:
         forgery.write(self.path)
         self.notes = [remade(note) for note in notes]
 
-    def claims(self, keys, witnesses, extra=()):
-        """What verifiers that are not ours are asked: whether the log leads to each root that its notes name, and who signed these."""
+    def claims(self, keys, witnesses, archive=()):
+        """What verifiers that are not ours are asked: whether the log leads to each root that its notes name, and who signed these. `archive`
+        are leaves that were trimmed."""
         found, notes, receipts = [], [], []
         try:
-            leaves = leaves_of(self.path)
+            leaves = [*archive, *leaves_of(self.path)]
             receipts = [parse_note(record.data) for record in Forgery(self.path).records if record.kind == RECEIPT]
             notes = [note for note in self.notes if note not in receipts]
         except (ValueError, IndexError, LookupError):
             found.append({"kind": "tree", "leaves": [b""], "root": b""})
-        for note in [*notes, *receipts, *extra]:
+        for note in [*notes, *receipts]:
             found.append(tree_claim(leaves, note))
             own = [key for offset, key in keys if offset < note.size]
             if own:
