@@ -18,6 +18,7 @@ enum Tidemark {
     Command(DiffCommand.description, DiffCommand.run),
     Command(ProjectionsCommand.description, ProjectionsCommand.run),
     Command(LookAlikesCommand.description, LookAlikesCommand.run),
+    Command(ClocksCommand.description, ClocksCommand.run),
     Command(VerifyCommand.description, VerifyCommand.run),
     Command(DumpCommand.description, DumpCommand.run),
     Command(RecoverCommand.description, RecoverCommand.run),

@@ -1,12 +1,12 @@
-package import TidemarkLog
+internal import TidemarkLog
 
 /// An audit as one page for people: `tidemark audit --html`.
 package struct AuditPage {
   private let report: AuditReport
-  private let flags: [(offset: Offset, rule: String, text: String)]
+  private let flags: [ClockFlag]
 
-  /// - Parameter flags: what the clock rules remark, by offset.
-  package init(_ report: AuditReport, flags: [(offset: Offset, rule: String, text: String)]) {
+  /// - Parameter flags: what the clock rules remark.
+  package init(_ report: AuditReport, flags: [ClockFlag]) {
     self.report = report
     self.flags = flags
   }
@@ -118,7 +118,7 @@ package struct AuditPage {
     page.heading("Clocks")
     page.paragraph("What the clock rules remark about the device's clocks. It changes no event and no verdict.")
     guard !flags.isEmpty else { return page.paragraph("Nothing.") }
-    page.table(["offset", "rule", "what"], flags.prefix(Self.rowLimit).map { ["\($0.offset)", $0.rule, $0.text] })
+    page.table(["offset", "rule", "what"], flags.prefix(Self.rowLimit).map { ["\($0.offset)", $0.rule.rawValue, $0.explanation] })
     if flags.count > Self.rowLimit { page.paragraph("The first \(Self.rowLimit) of \(flags.count).") }
   }
 }

@@ -70,6 +70,11 @@ public struct AuditReport: Sendable {
     }
   }
 
+  /// The receipts for time brackets. One that stands in the notes only counts as behind the end.
+  public var receiptTimes: [ReceiptTime] {
+    receipts.map { ReceiptTime(offset: $0.offset ?? head.size, size: $0.size, time: $0.time) }
+  }
+
   /// When a range of events was appended, by the server's clock.
   public struct Bracket: Sendable, Hashable {
     public let offsets: Range<Offset>
@@ -81,11 +86,12 @@ public struct AuditReport: Sendable {
 
   /// For all events that are kept, in order.
   public var brackets: [Bracket] {
-    let inLog = receipts.filter { $0.offset != nil }.sorted { ($0.offset ?? 0) < ($1.offset ?? 0) }
-    let bounds = Set(receipts.map(\.size) + inLog.map { ($0.offset ?? 0) + 1 } + [first, head.size]).filter { $0 >= first }.sorted()
+    let times = TimeBrackets(receiptTimes)
+    let bounds = Set(receiptTimes.flatMap { [$0.size, $0.offset + 1] } + [first, head.size]).filter { $0 >= first && $0 <= head.size }
+      .sorted()
     return zip(bounds, bounds.dropFirst()).map { start, end in
-      Bracket(
-        offsets: start..<end, after: inLog.last { ($0.offset ?? 0) < start }?.time, before: receipts.first { $0.size > start }?.time)
+      let bracket = times.bracket(of: start)
+      return Bracket(offsets: start..<end, after: bracket.lower, before: bracket.upper)
     }
   }
 

@@ -28,8 +28,7 @@ struct AuditWork {
 
   // MARK: The log
 
-  mutating func checkStorage(_ progress: ((Progress) -> Bool)?) throws {
-    let report = try Log.verify(at: log.path, progress: progress)
+  mutating func checkStorage(_ report: VerificationReport) {
     for finding in report.findings where !finding.isHarmless && finding.kind != .gap {
       add(.storage, .refuted, finding.offsets, "\(finding.kind.rawValue) \(finding.file ?? ""): \(finding.message)")
     }

@@ -35,8 +35,20 @@ public struct Auditor: Sendable {
     options.onCorruption = .salvage
     let log = try Log.openForReading(at: path, options: options)
     defer { try? log.close() }
+    return try audit(log) { try Log.verify(at: path, progress: progress) }
+  }
+
+  package func audit(at path: String, environment: Environment) throws -> AuditReport {
+    var options = LogOptions()
+    options.onCorruption = .salvage
+    let log = try Log.openForReading(at: path, options: options, environment: environment)
+    defer { try? log.close() }
+    return try audit(log) { try Log.verify(at: path, options: options, environment: environment) }
+  }
+
+  private func audit(_ log: Log, verify: () throws -> VerificationReport) throws -> AuditReport {
     var work = try AuditWork(log, policy)
-    try work.checkStorage(progress)
+    work.checkStorage(try verify())
     try work.readEvents()
     work.checkLost()
     try work.checkKeptTree()

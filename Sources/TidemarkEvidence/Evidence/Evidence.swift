@@ -225,6 +225,13 @@ public final class Evidence: Sendable {
   @discardableResult
   public func update() throws -> TreeHead { try state.withLock { try $0.history.update() } }
 
+  /// Whether a log has notes or a tree beside it.
+  package static func isKept(of log: Log) throws -> Bool {
+    let files = log.environment.fileSystem
+    let directory = "\(log.path)/\(History.folder)/\(log.identity.epochID.hexadecimal)"
+    return try files.status(directory) != nil
+  }
+
   /// Where a device's keys are kept unless a host has a better place.
   public static func keyPath(of log: Log) -> String { "\(log.path)/\(History.folder)/keys" }
 

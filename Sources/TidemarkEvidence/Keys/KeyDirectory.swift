@@ -25,6 +25,7 @@ public struct KeyDirectory: SigningKeyProvider {
     let above = files.directory(of: path)
     if try files.status(above) == nil { try files.makeDirectory(above) }
     try files.makePrivateDirectory(path)
+    try files.syncDirectory(above)
   }
 
   private func file(_ publicKey: [UInt8]) -> String { "\(path)/\(publicKey.hexadecimal)\(Self.suffix)" }

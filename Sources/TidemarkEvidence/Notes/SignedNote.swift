@@ -41,7 +41,7 @@ public struct SignedNote: Sendable, Hashable, CustomStringConvertible {
   private static let signatureLimit = 64
 
   /// A text and signatures under it.
-  init(text: String, signatures: [Signature]) {
+  package init(text: String, signatures: [Signature]) {
     self.text = text
     self.signatures = signatures
   }

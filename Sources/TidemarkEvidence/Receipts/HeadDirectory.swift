@@ -17,7 +17,9 @@ public struct HeadDirectory: CountersignerMemory {
   init(at path: String, _ files: any FileSystem) throws {
     self.path = path
     self.files = files
-    if try files.status(path) == nil { try files.makeDirectory(path) }
+    guard try files.status(path) == nil else { return }
+    try files.makeDirectory(path)
+    try files.syncDirectory(files.directory(of: path))
   }
 
   /// An origin is any text: its digest is a file's name.

@@ -145,22 +145,32 @@ public struct History: Sendable {
 
   /// Whether what is kept belongs together: the hashes that no higher level covers must lead to the frontier.
   private mutating func isSound() throws -> Bool {
-    let hasher = SHA256()
     var level = 1
     while frontier.range.size >> UInt64(8 * level) > 0 {
       let count = frontier.range.size >> UInt64(8 * level)
-      var tail = CompactRange()
+      var tail: [Digest256] = []
       for index in count / Self.groupCount * Self.groupCount..<count {
         guard let hash = try files.load(level: level, index: index) else { return false }
-        tail.append(hash, hasher)
+        tail.append(hash)
       }
-      for step in 0..<8 where count >> UInt64(step) & 1 == 1 {
-        let known = frontier.range.subtree(level: 8 * level + step, index: count >> UInt64(step) - 1)
-        guard known == tail.subtree(level: step, index: (count % Self.groupCount) >> UInt64(step) - 1) else { return false }
-      }
+      guard leadsToFrontier(tail, level: level) else { return false }
       level += 1
     }
     return true
+  }
+
+  /// Whether hashes of a level, those behind its last whole group, lead to the frontier.
+  private func leadsToFrontier(_ tail: [Digest256], level: Int) -> Bool {
+    let hasher = SHA256()
+    let count = frontier.range.size >> UInt64(8 * level)
+    var range = CompactRange()
+    for hash in tail { range.append(hash, hasher) }
+    guard range.size == count % Self.groupCount else { return false }
+    return (0..<8).allSatisfy { step in
+      guard count >> UInt64(step) & 1 == 1 else { return true }
+      let known = frontier.range.subtree(level: 8 * level + step, index: count >> UInt64(step) - 1)
+      return known == range.subtree(level: step, index: range.size >> UInt64(step) - 1)
+    }
   }
 
   private mutating func rebuild() throws {
@@ -269,24 +279,31 @@ extension History: TreeNodes {
       hashes.append(hash)
     }
     let above = range.count == 256 ? try load(level: level + 1, index: group) : nil
-    let isWhole = hashes.count == range.count
-    if !isWhole || above.map({ $0 != Self.fold(hashes[...], SHA256()) }) ?? false {
+    if hashes.count < range.count || !isRight(hashes, level: level, above: above, isLast: range.count < 256) {
       guard level == 0 else {
         let offsets = range.lowerBound << UInt64(8 * level)..<range.upperBound << UInt64(8 * level)
         if offsets.lowerBound < log.first { throw Self.trimmed(offsets, first: log.first) }
         throw LogError(
           .damagedIndex, "the history tree is damaged", file: directory, offsets: offsets,
-          why: "level \(level) does not lead to the one above",
-          advice: "remove the directory: the tree is made again from the log")
+          why: "level \(level) does not lead to the one above", advice: "remove the directory: the tree is made again from the log")
       }
-      hashes = try leaves(range, above: above)
+      hashes = try leaves(range)
+      guard isRight(hashes, level: 0, above: above, isLast: range.count < 256) else {
+        throw LogError(
+          .corrupt, "history was altered", file: log.path, offsets: range,
+          why: "these events do not lead to the root that was made of them", advice: "run audit for what was signed of them")
+      }
     }
     groups[level] = (group, hashes)
     return hashes
   }
 
+  private func isRight(_ hashes: [Digest256], level: Int, above: Digest256?, isLast: Bool) -> Bool {
+    isLast ? leadsToFrontier(hashes, level: level) : above.map { $0 == Self.fold(hashes[...], SHA256()) } ?? true
+  }
+
   /// Leaves from the log.
-  private mutating func leaves(_ range: Range<Offset>, above: Digest256?) throws(LogError) -> [Digest256] {
+  private mutating func leaves(_ range: Range<Offset>) throws(LogError) -> [Digest256] {
     let first = log.first
     var hashes: [Digest256] = []
     for index in range.lowerBound..<max(range.lowerBound, min(first, range.upperBound)) {
@@ -297,11 +314,6 @@ extension History: TreeNodes {
       var reader = try LeafReader(log, range.lowerBound + UInt64(hashes.count)..<range.upperBound, session: nil, SHA256())
       while let leaf = try reader.next() { hashes.append(leaf) }
     } catch let error as LogError { throw error } catch { preconditionFailure("all errors are LogErrors") }
-    if let above, above != Self.fold(hashes[...], SHA256()) {
-      throw LogError(
-        .corrupt, "history was altered", file: log.path, offsets: range, why: "these events do not lead to the root that was made of them",
-        advice: "run audit for the event concerned")
-    }
     return hashes
   }
 

@@ -76,6 +76,7 @@ extension Log {
   /// - Parameters:
   ///   - floor: only segments whose events all lie below it are removed.
   ///   - directory: as in ``ProjectionOptions/directory``; nil: beside the log.
+  ///   - trim: what removes them, below an offset that is at most `floor`; nil: `Log.trim(below:)`. A log with evidence is trimmed by it.
   ///
   /// Returns where the log begins afterwards. Throws as `Log.trim(below:)` does, and `LogError.Code.projectionsNeedHistory` if a projection
   /// keeps every segment that was to go; nothing is removed then.
@@ -85,9 +86,12 @@ extension Log {
   /// let first = try log.trimKeepingProjections(below: settled)
   /// ```
   @discardableResult
-  public func trimKeepingProjections(below floor: Offset, in directory: String? = nil) throws -> Offset {
+  public func trimKeepingProjections(below floor: Offset, in directory: String? = nil, by trim: ((Offset) throws -> Offset)? = nil) throws
+    -> Offset
+  {
+    let trim = trim ?? { try self.trim(below: $0) }
     let wanted = firstOffset(afterTrimmingBelow: floor)
-    if floor > size || wanted == first { return try trim(below: floor) }
+    if floor > size || wanted == first { return try trim(floor) }
     let sound = try savedSnapshots(in: directory).filter { $0.trouble == nil }
     var bound = floor
     for name in try savedNames(in: directory) {
@@ -104,7 +108,7 @@ extension Log {
       }
       bound = min(bound, needed)
     }
-    return try trim(below: bound)
+    return try trim(bound)
   }
 
   /// Those that a fold saved on its way were not synced.

@@ -1,3 +1,4 @@
+import TidemarkEvidence
 import TidemarkLog
 import TidemarkProjections
 import TidemarkText
@@ -46,7 +47,8 @@ enum TrimCommand {
     }
     let log = try Log.open(at: arguments.logPath, options: arguments.writingOptions())
     let before = log.first
-    let first = try log.trimKeepingProjections(below: floor)
+    let evidence = try Evidence.isKept(of: log) ? Evidence(log) : nil
+    let first = try log.trimKeepingProjections(below: floor, by: evidence.map { evidence in { try evidence.trim(below: $0) } })
     try log.close()
     if arguments.isSet("json") {
       var json = JSONWriter()

@@ -30,8 +30,22 @@ enum AuditCommand {
     progress.finish()
     try Interrupt.check()
     if arguments.isSet("json") { output.line(json(report)) } else { print(report, output) }
-    if let path = arguments.value("html") { try System.writeFile(path, AuditPage(report, flags: []).bytes) }
+    if let path = arguments.value("html") { try System.writeFile(path, AuditPage(report, flags: flags(arguments, report)).bytes) }
     return report.verdict == .proven ? .success : .negative
+  }
+
+  /// What the clock rules remark, for the page.
+  private static func flags(_ arguments: ParsedArguments, _ report: AuditReport) throws -> [ClockFlag] {
+    let log = try arguments.readLog()
+    defer { try? log.close() }
+    var review = ClockReview(policy: try arguments.clockPolicy, receipts: report.receiptTimes)
+    var cursor = try log.read(Query(includesControlEvents: true, onDamage: .skip))
+    var flags: [ClockFlag] = []
+    while let event = try cursor.next()?.copy() {
+      try Interrupt.check()
+      flags += review.review(event.view, session: cursor.session)
+    }
+    return flags
   }
 
   private static func print(_ report: AuditReport, _ output: Output) {

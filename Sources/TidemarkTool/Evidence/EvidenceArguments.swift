@@ -6,9 +6,18 @@ import TidemarkText
 extension CommandDescription.Option {
   static let keys = Self("keys", "DIR", "where the device's signing keys are (default evidence/keys in the log's directory)")
   static let policy = Self("policy", "FILE", "whose signatures count: a C2SP tlog-policy, from somebody you trust and not from the device")
+  static let clockPolicy = Self(
+    "clock-policy", "FILE", "thresholds of the clock rules other than the built-in ones; Specs/clocks.md says what the file holds")
 }
 
 extension ParsedArguments {
+  /// The thresholds that were named, or the built-in ones.
+  var clockPolicy: ClockPolicy {
+    get throws {
+      try value("clock-policy").map { try ClockPolicy(json: System.readFile($0, upTo: 1 << 20), file: $0) } ?? .standard
+    }
+  }
+
   /// The directory of the device's keys.
   func keyDirectory(_ log: Log) throws -> KeyDirectory {
     if let path = value("keys") { return try KeyDirectory(at: path) }

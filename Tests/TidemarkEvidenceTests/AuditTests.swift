@@ -1,0 +1,128 @@
+import TestSupport
+import Testing
+import TidemarkEvidence
+import TidemarkLog
+
+@Suite struct AuditTests {
+  @Test func `an untouched log is proven as far as receipts go, whatever was done to it`() throws {
+    let fixture = try Fixture()
+    for step in 0..<6 {
+      try fixture.append(90)
+      try fixture.receipt(1_700_000_000 + Int64(step))
+      try fixture.append(1)
+      switch step {
+      case 0: try fixture.log.seal()
+      case 1: try fixture.kill()
+      case 2: try fixture.evidence.rotateKey()
+      case 3: try fixture.evidence.trim(below: 200)
+      case 4: try fixture.reopen()
+      default: break
+      }
+      let report = try fixture.audit()
+      #expect(report.verdict == .proven && report.receipts.count <= step + 1, "\(step): \(report.findings)")
+      #expect(try fixture.audit(.all).verdict == .unproven)
+      #expect(try fixture.audit(.below(report.covered)).verdict == .proven)
+      #expect(try fixture.audit(.below(report.covered + 1)).verdict == .unproven)
+    }
+  }
+
+  @Test func `without a policy, or with a stranger's, nothing is proven`() throws {
+    let fixture = try Fixture()
+    try fixture.append(5)
+    try fixture.receipt()
+    try fixture.append(1)
+    #expect(try Auditor(nil, asked: .receipted).audit(at: "/log", environment: fixture.environment).verdict == .unproven)
+    #expect(try fixture.audit(.receipted, Policy(server: makeServer("server.example/1").key)).verdict == .unproven)
+    #expect(try fixture.audit(.receipted, Policy("quorum none\n")).verdict == .unproven)
+    // A device's key that never signed.
+    let stranger = try VerifierKey(name: fixture.evidence.origin, kind: .note, publicKey: fixture.keys.makeKey())
+    let pinned = try Policy("log \(stranger)\nwitness server \(fixture.server.key)\nquorum server\n")
+    let report = try fixture.audit(.receipted, pinned)
+    #expect(report.verdict == .refuted && report.findings.contains { $0.kind == .deviceKey && $0.weight == .refuted })
+    let key = try #require(try fixture.evidence.key)
+    let right = try Policy("log \(key)\nwitness server \(fixture.server.key)\nquorum server\n")
+    #expect(try fixture.audit(.receipted, right).verdict == .proven)
+  }
+
+  @Test func `a receipt that was swapped for one of another history is refuted`() throws {
+    let fixture = try Fixture()
+    let other = try Fixture(seed: 2)
+    try fixture.append(5)
+    try other.append(5)
+    _ = try fixture.evidence.checkpoint()
+    try fixture.log.stage(control: .receipt, data: other.countersigned().bytes)
+    try fixture.append(1)
+    let report = try fixture.audit(.receipted, other.policy)
+    #expect(report.verdict == .refuted && report.findings.contains { $0.kind == .otherHistory })
+  }
+
+  @Test func `brackets hold every event between the server's times`() throws {
+    let fixture = try Fixture()
+    for step in 0..<4 {
+      try fixture.append(10)
+      try fixture.receipt(1_700_000_000 + Int64(step) * 60)
+    }
+    try fixture.append(3)
+    let report = try fixture.audit()
+    #expect(report.brackets.first?.offsets.lowerBound == 0 && report.brackets.last?.offsets.upperBound == report.head.size)
+    for (left, right) in zip(report.brackets, report.brackets.dropFirst()) { #expect(left.offsets.upperBound == right.offsets.lowerBound) }
+    for bracket in report.brackets {
+      if let after = bracket.after, let before = bracket.before { #expect(after <= before) }
+    }
+    #expect(report.brackets.first?.after == nil && report.brackets.last?.before == nil)
+  }
+
+  @Test func `a proof stands for itself, and with any byte changed it does not`() throws {
+    let fixture = try Fixture()
+    try fixture.append(40)
+    try fixture.receipt()
+    let key = try #require(try fixture.evidence.key)
+    let pinned = try Policy("log \(key)\nwitness server \(fixture.server.key)\nquorum server\n")
+    let proof = try fixture.evidence.proof(of: 17)
+    let bytes = Array(proof.description.utf8)
+    #expect(try EventProof(bytes) == proof && EventProof(bytes).verify(pinned).size == fixture.evidence.receiptedSize)
+    #expect(try proof.descriptor == fixture.descriptors()[17])
+    #expect(code { try proof.verify(fixture.policy) } == .notProven)
+    for at in bytes.indices {
+      var changed = bytes
+      changed[at] ^= 2
+      #expect((try? EventProof(changed).verify(pinned)) == nil, "byte \(at)")
+      #expect((try? EventProof(Array(bytes[..<at])).verify(pinned)) == nil)
+    }
+    #expect(code { _ = try fixture.evidence.proof(of: fixture.evidence.receiptedSize) } == .notProven)
+  }
+
+  @Test func `tiles hold the descriptors and the tree`() throws {
+    let fixture = try Fixture()
+    try fixture.append(600)
+    let note = try fixture.countersigned()
+    try TileExport(fixture.log).write(to: "/tiles", checkpoint: note)
+    #expect(try fixture.disk.contents("/tiles/checkpoint") == note.bytes)
+    let hasher = SHA256()
+    let leaves = try fixture.descriptors().map { $0.leaf(hasher) }
+    #expect(try fixture.disk.contents("/tiles/tile/0/001") == leaves[256..<512].flatMap(\.bytes))
+    #expect(try fixture.disk.contents("/tiles/tile/0/002.p/\(leaves.count - 512)") == leaves[512...].flatMap(\.bytes))
+    let tops = [leaves[..<256], leaves[256..<512]].flatMap { naiveRoot($0, hasher).bytes }
+    #expect(try fixture.disk.contents("/tiles/tile/1/000.p/2") == tops)
+    #expect(code { try TileExport(fixture.log).write(to: "/tiles", checkpoint: note) } == .alreadyExists)
+  }
+
+  @Test func `a bundle is complete, and refuses what no receipt covers`() throws {
+    let fixture = try Fixture()
+    try fixture.append(20)
+    try fixture.receipt()
+    try fixture.append(20)
+    try fixture.receipt(1_700_000_100)
+    let policy = "witness server \(fixture.server.key)\nquorum server\n"
+    let bundle = try BundleExport(fixture.evidence, policy: policy)
+    try bundle.write([30, 7], to: "/bundle")
+    let names = Set(try fixture.disk.list("/bundle"))
+    #expect(names == ["manifest.json", "policy", "events.jsonl", "proofs", "notes", "consistency.json", "index.html", "verify.py"])
+    let lines = String(decoding: try #require(try fixture.disk.contents("/bundle/events.jsonl")), as: UTF8.self).split(separator: "\n")
+    let proofs = try fixture.disk.list("/bundle/proofs")
+    #expect(lines.count == proofs.count && lines.count { $0.contains("\"role\":\"chosen\"") } == 2)
+    #expect(lines.count { $0.contains("\"role\":\"key\"") } == 1 && lines.count { $0.contains("\"role\":\"receipt\"") } == 1)
+    #expect(code { try bundle.write([fixture.evidence.receiptedSize], to: "/other") } == .notProven)
+    #expect(code { try bundle.write([7], to: "/bundle") } == .alreadyExists)
+  }
+}

@@ -1,0 +1,120 @@
+import TestSupport
+import Testing
+import TidemarkEvidence
+import TidemarkLog
+
+@Suite struct HistoryTests {
+  private let hasher = SHA256()
+
+  @Test func `its root at every size is that of the descriptors`() throws {
+    let fixture = try Fixture()
+    for _ in 0..<4 {
+      try fixture.append(230)
+      try fixture.reopen()
+    }
+    var history = try History(fixture.log)
+    let head = try history.update()
+    let leaves = try fixture.descriptors().map { $0.leaf(hasher) }
+    #expect(head.size == fixture.log.size && leaves.count == Int(head.size))
+    #expect(head.root == naiveRoot(leaves[...], hasher))
+    for size in stride(from: 0, through: leaves.count, by: 7) {
+      #expect(try history.root(at: Offset(size)) == naiveRoot(leaves[..<size], hasher))
+    }
+    #expect(try (0..<head.size).allSatisfy { try history.leaf(at: $0) == leaves[Int($0)] })
+  }
+
+  @Test func `it does not depend on when it was hashed, on sealing, or on who reads`() throws {
+    let fixture = try Fixture()
+    for step in 1...9 {
+      try fixture.append(step * 17)
+      try fixture.evidence.update()
+      if step % 3 == 0 { try fixture.log.seal() }
+      if step % 4 == 0 { try fixture.reopen() }
+    }
+    let head = try fixture.evidence.update()
+    let leaves = try fixture.descriptors().map { $0.leaf(hasher) }
+    #expect(head.root == naiveRoot(leaves[...], hasher))
+    let reader = try Log.openForReading(at: "/log", options: fixture.options, environment: fixture.environment)
+    var history = try History(reader)
+    #expect(try history.update() == head)
+    #expect(try history.inclusionProof(of: 5, in: head.size) == fixture.evidence.inclusionProof(of: 5, in: head.size))
+  }
+
+  /// Whatever becomes of the files that are kept: the tree is that of the log, or it is said that it is not.
+  @Test func `each kept file may be missing, cut at any length, or have any byte changed`() throws {
+    let fixture = try Fixture()
+    try fixture.append(900)
+    let head = try fixture.evidence.update()
+    let leaves = try fixture.descriptors().map { $0.leaf(hasher) }
+    let older = naiveRoot(leaves[..<890], hasher)
+    try fixture.evidence.save()
+    try fixture.log.close()
+    for name in ["frontier", "level-1", "leaves-0"] {
+      let path = "\(fixture.directory)/\(name)"
+      let original = try #require(try fixture.disk.contents(path))
+      let steps = max(1, original.count / 150)
+      for at in stride(from: 0, through: original.count, by: steps) {
+        for change in 0..<2 {
+          var bytes = original
+          if change == 0 { bytes = Array(bytes[..<at]) } else if at < bytes.count { bytes[at] ^= 0x41 } else { continue }
+          try fixture.disk.replace(path, with: bytes)
+          let log = try Log.open(at: "/log", options: fixture.options, environment: fixture.environment)
+          var history = try History(log)
+          #expect(try history.update() == head, "\(name) \(at) \(change)")
+          for offset: Offset in [0, 300, 880] {
+            // A proof may be refused for what is damaged; it is never wrong.
+            guard let proof = try? history.inclusionProof(of: offset, in: 890) else { continue }
+            #expect(proof.isValid(leaf: leaves[Int(offset)], root: older, hasher), "\(name) \(at) \(change) \(offset)")
+          }
+          try log.close()
+          try fixture.disk.replace(path, with: original)
+        }
+      }
+    }
+  }
+
+  @Test func `lost events have leaves of their own, the same for everybody`() throws {
+    let fixture = try Fixture()
+    try fixture.append(300)
+    try fixture.log.close()
+    // A byte in the middle of the second segment.
+    let name = try #require(try fixture.disk.list("/log/segments").sorted().dropFirst().first)
+    var bytes = try #require(try fixture.disk.contents("/log/segments/\(name)"))
+    bytes[5000] ^= 1
+    try fixture.disk.replace("/log/segments/\(name)", with: bytes)
+    let log = try Log.open(at: "/log", options: fixture.options, environment: fixture.environment)
+    var history = try History(log)
+    let head = try history.update()
+    let lost = try #require(history.lost.first?.offsets)
+    #expect(!lost.isEmpty && head.size == log.size)
+    #expect(try history.leaf(at: lost.lowerBound) == Descriptor(lost: lost.lowerBound).leaf(hasher))
+    let reader = try Log.openForReading(at: "/log", options: fixture.options, environment: fixture.environment)
+    var other = try History(reader)
+    #expect(try other.update() == head)
+  }
+
+  @Test func `it goes on after trimming, also when all that was kept is gone`() throws {
+    let fixture = try Fixture()
+    try fixture.append(1500)
+    try fixture.log.seal()
+    try fixture.receipt()
+    try fixture.append(100)
+    let before = try fixture.evidence.update()
+    let leaves = try fixture.descriptors().map { $0.leaf(hasher) }
+    let first = try fixture.evidence.trim(below: 900)
+    #expect(first > 300 && first <= 900 && fixture.log.first == first)
+    let head = try fixture.evidence.update()
+    let proof = try fixture.evidence.consistencyProof(from: before.size, to: head.size)
+    #expect(proof.isValid(from: before.root, to: head.root, hasher))
+    for offset in [first, first + 1, before.size - 1] {
+      let proof = try fixture.evidence.inclusionProof(of: offset, in: before.size)
+      #expect(proof.isValid(leaf: leaves[Int(offset)], root: before.root, hasher))
+    }
+    for name in try fixture.disk.list(fixture.directory) where name != "notes" { try fixture.disk.remove("\(fixture.directory)/\(name)") }
+    try fixture.kill()
+    #expect(code { _ = try fixture.evidence.inclusionProof(of: 3, in: before.size) } == .trimmed)
+    let again = try fixture.evidence.consistencyProof(from: head.size, to: fixture.evidence.update().size)
+    #expect(again.isValid(from: head.root, to: try fixture.evidence.update().root, hasher))
+    #expect(try fixture.audit().verdict == .proven)
+  }
+}
