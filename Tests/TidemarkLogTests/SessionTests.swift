@@ -75,6 +75,21 @@ import TidemarkLog
     for (offset, bootID) in expected where offset >= reader.first { #expect(try reader.event(at: offset).session?.bootID == bootID) }
   }
 
+  @Test func `reading from the middle of a batch knows the session that began in front of it`() throws {
+    let fixture = try Fixture()
+    try fixture.log.append([event("a"), event("b")])
+    fixture.clock.reboot()
+    try fixture.reopen()
+    // One frame: session, c, d, e.
+    try fixture.log.append([event("c"), event("d"), event("e")])
+    for offset: UInt64 in 4...6 {
+      #expect(try fixture.log.event(at: offset).session?.bootID == fixture.clock.bootID, "event \(offset)")
+      var cursor = try fixture.log.read(Query(offsets: offset..<7))
+      #expect(try cursor.nextRecord()?.0 == offset && cursor.session?.bootID == fixture.clock.bootID, "event \(offset)")
+    }
+    #expect(try fixture.log.event(at: 2).session?.bootID != fixture.clock.bootID)
+  }
+
   @Test func `names that are too long are cut between characters`() throws {
     let fixture = try Fixture {
       $0.program = String(repeating: "é", count: 200)

@@ -157,7 +157,10 @@ struct AuditWork {
     }
     guard let policy else { return }
     let pinned = policy.keys(of: origin)
-    if pinned.isEmpty {
+    if pinned.isEmpty && !policy.logs.isEmpty {
+      // Who pins the keys of some devices does not ask about others.
+      add(.deviceKey, .unproven, nil, "the policy names keys of other histories, and none of this one")
+    } else if pinned.isEmpty {
       add(.deviceKey, .notChecked, nil, "the policy names no key of this device: its keys are taken from the log itself")
     }
     for key in pinned where !keys.entries.contains(where: { $0.publicKey == key.publicKey }) {

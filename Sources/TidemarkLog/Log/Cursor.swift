@@ -85,7 +85,11 @@ public struct Cursor: ~Copyable {
         }
         record = start &+ length
         recordOffset = at &+ 1
-        if at < offset { continue }
+        if at < offset {
+          // Records of the first frame that are not asked for may begin a session, too.
+          if isControl { _ = isHidden(start, length) }
+          continue
+        }
         if at >= min(end, frameEnd) {
           if at < end {
             // The frame holds more than it says.

@@ -2,7 +2,7 @@
 
 import os
 
-from tidemark_reader import jsonl
+from tidemark_reader import evidence, jsonl
 from tidemark_reader.log import Log
 from tidemark_reader.report import NotALog
 
@@ -90,3 +90,19 @@ class Lines(LogTest):
     uuid = "-".join(digit * count for digit, count in (("0%d", 4), ("0%d", 2), ("0%d", 2), ("0%d", 2), ("0%d", 6)))
     links = ',"correlation":"%s","causation":"%s","supersedes":"%s"' % tuple(uuid.replace("%d", str(n)) for n in (1, 2, 3))
     self.assertEqual(self.line(extensions=extensions, content_type="t")[1], links + ',"datacontenttype":"t"}')
+
+
+class Descriptors(LogTest):
+  def test_follows_sessions_and_counts_what_is_lost(self):
+    body = s.header(A, 0)
+    early = s.record(0, subject="N1", data=b"one")
+    session = s.record(1, kind=2, type="", data=s.session())
+    late = s.record(4, type="scan", actor="me", content_type="a/b", extensions=s.extension(1, bytes(16)), data=b"two")
+    body += s.events(A, 0, [early, session]) + s.frame(A, 4, 2, count=2, raw=b"lost") + s.events(A, 4, [late])
+    self.write({OPEN: body + bytes(64)})
+    found = [(offset, data) for offset, data, _, _ in evidence.descriptors(Log(self.folder))]
+    self.assertEqual([offset for offset, _ in found], [0, 1, 2, 3, 4])
+    empty, digest = evidence.sha256(b""), evidence.sha256(s.session())
+    self.assertEqual(found[0][1], b"TMD1" + bytes(32) + empty + evidence.sha256(b"one") + early[:-3])
+    self.assertEqual(found[2][1], b"TMG1" + (2).to_bytes(8, "little"))
+    self.assertEqual(found[4][1], b"TMD1" + digest + evidence.sha256(s.extension(1, bytes(16))) + evidence.sha256(b"two") + late[:-23])
