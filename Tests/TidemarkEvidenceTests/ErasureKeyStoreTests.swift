@@ -35,6 +35,31 @@ import TidemarkLog
     #expect(try other.find(key.id) == .destroyed && other.find(next.id) == .key(next) && other.pendingErasures().isEmpty)
   }
 
+  @Test func `two processes may each make a key of a subject, and erasing reaches both`() throws {
+    let other = FileKeyStore(directory: "/keys", files: fixture.disk)
+    _ = try (fixture.store.key(for: "person-1"), other.key(for: "person-1"))
+    let keys = try [fixture.store.key(for: person), other.key(for: person)]
+    #expect(keys[0].id != keys[1].id)
+    #expect(try fixture.store.keys(of: person) == keys.sorted { $0.id < $1.id })
+    for (number, store) in [fixture.store, other].enumerated() {
+      try fixture.log.append(ErasableEvents(keys: store).seal(visit(of: person, UInt64(number)), for: person))
+    }
+    let report = try ErasableEvents(keys: other).erase(person, from: fixture.log)
+    #expect(report.keys.map(\.id) == keys.map(\.id).sorted() && report.keys.map(\.eventCount) == [1, 1])
+    #expect(fixture.files(with: markers(of: person) + keys.map(\.secret)) == [])
+  }
+
+  @Test func `a new key takes no longer where there are many`() throws {
+    for number in 0..<20 { _ = try fixture.store.key(for: "person-\(number)") }
+    let calls = fixture.disk.callCount
+    _ = try fixture.store.key(for: "person-20")
+    let few = fixture.disk.callCount - calls
+    for number in 21..<60 { _ = try fixture.store.key(for: "person-\(number)") }
+    let before = fixture.disk.callCount
+    _ = try fixture.store.key(for: "person-60")
+    #expect(fixture.disk.callCount - before == few && few < 10)
+  }
+
   @Test func `an erasure that has begun, and a destruction, survive a power cut`() throws {
     let key = try fixture.store.key(for: person)
     try fixture.store.beginErasure(of: person)

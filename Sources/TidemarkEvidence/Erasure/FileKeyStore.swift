@@ -22,6 +22,8 @@ public final class FileKeyStore: SubjectKeyStore {
     var keys: [EventID: SubjectKey] = [:]
     /// Which key new events of a subject are sealed under.
     var current: [String: EventID] = [:]
+    /// Whether all keys that were there at the first look were read.
+    var isComplete = false
   }
 
   /// Uses a directory. It is made with the first key.
@@ -70,13 +72,16 @@ public final class FileKeyStore: SubjectKeyStore {
       try files.makePrivateDirectory(directory)
       try files.syncDirectory(files.directory(of: directory))
     }
-    // Another process may have made one.
-    let there = try read(&known).first { $0.subject == subject }
-    let key = there ?? SubjectKey(newFor: subject)
-    if there == nil {
-      try files.writePrivately(SubjectKeyFile.encode(key), to: path(key.id, .key), unfinished: path(key.id, .unfinished))
-      try files.syncDirectory(directory)
+    // Read once: with each new subject, it would take as long as there are keys. One that another process makes meanwhile is a second key
+    // of the subject, and erased along with the first.
+    if !known.isComplete {
+      for key in try read(&known) where known.current[key.subject] == nil { known.current[key.subject] = key.id }
+      known.isComplete = true
+      if let id = known.current[subject], let key = known.keys[id] { return key }
     }
+    let key = SubjectKey(newFor: subject)
+    try files.writePrivately(SubjectKeyFile.encode(key), to: path(key.id, .key), unfinished: path(key.id, .unfinished))
+    try files.syncDirectory(directory)
     known.keys[key.id] = key
     known.current[subject] = key.id
     return key
