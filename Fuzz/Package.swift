@@ -27,16 +27,22 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CLZ4", pkgConfig: "liblz4"),
     .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash"),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto"),
+    .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
     .target(name: "CPlatform", cSettings: [.unsafeFlags(["-fsanitize=address"])]),
     .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: settings),
     .target(name: "TidemarkText", swiftSettings: settings),
     .target(name: "TidemarkProjections", dependencies: ["TidemarkLog", "TidemarkText"], swiftSettings: settings),
     .target(
-      name: "TidemarkTool", dependencies: ["TidemarkLog", "TidemarkProjections", "TidemarkText"], exclude: ["Commands", "Tidemark.swift"],
-      swiftSettings: settings),
+      name: "TidemarkEvidence", dependencies: ["CCrypto", "CSodium", "TidemarkLog", "TidemarkText"],
+      resources: [.embedInCode("Export/verify.py")], swiftSettings: settings),
+    .target(
+      name: "TidemarkTool", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkText"],
+      exclude: ["Commands", "Evidence", "Tidemark.swift"], swiftSettings: settings),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], swiftSettings: settings),
     .executableTarget(
-      name: "TidemarkFuzz", dependencies: ["TestSupport", "TidemarkLog", "TidemarkProjections", "TidemarkText", "TidemarkTool"],
+      name: "TidemarkFuzz",
+      dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkText", "TidemarkTool"],
       swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])], linkerSettings: [.unsafeFlags([sanitizers])]),
   ]
 )

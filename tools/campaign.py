@@ -76,7 +76,7 @@ def layers(tidemark, simulate, hours):
     ]
     for target in ("frame", "recovery", "index", "identity", "definitions"):
         found.append(Layer(f"fuzz {target}", 620, "CPU seconds", fuzzed(target)))
-    for target in ("edits", "json-lines", "csv", "cloudevents", "values"):
+    for target in ("edits", "json-lines", "csv", "cloudevents", "values", "notes"):
         found.append(Layer(f"fuzz {target}", 180, "CPU seconds", fuzzed(target)))
     return found
 

@@ -10,6 +10,7 @@ enum FuzzTarget: String, CaseIterable {
   case cloudEvents = "cloudevents"
   case values
   case definitions
+  case notes
 
   func run(_ bytes: [UInt8]) {
     switch self {
@@ -23,6 +24,7 @@ enum FuzzTarget: String, CaseIterable {
     case .cloudEvents: TextTargets.cloudEvents(bytes)
     case .values: ValuesTarget.run(bytes)
     case .definitions: DefinitionsTarget.run(bytes)
+    case .notes: NotesTarget.run(bytes)
     }
   }
 
@@ -37,6 +39,7 @@ enum FuzzTarget: String, CaseIterable {
     case .jsonLines, .csv, .cloudEvents: TextTargets.corpus(self)
     case .values: ValuesTarget.corpus()
     case .definitions: DefinitionsTarget.corpus()
+    case .notes: NotesTarget.corpus()
     }
   }
 }

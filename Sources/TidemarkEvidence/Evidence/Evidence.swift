@@ -61,8 +61,8 @@ public final class Evidence: Sendable {
     self.state = Locked(state)
   }
 
-  /// The key in force behind all events that are hashed; nil if there is none. Only what the log says counts, so that an append whose outcome
-  /// was unknown does no harm.
+  /// The key in force behind all events that are hashed; nil if there is none. Only what the log says counts, so that an append whose
+  /// outcome was unknown does no harm.
   private func publicKey(_ state: inout State) throws -> [UInt8]? {
     try state.history.update()
     let offset = state.history.frontier.lastKeyRecord

@@ -11,6 +11,8 @@ package enum PlantedTrap: String, CaseIterable, Sendable {
   case values
   /// A length in a saved state may reach beyond the state.
   case definitions
+  /// Base64 of a note may end in the middle of four characters, too.
+  case notes
 
   #if TIDEMARK_PLANTED_TRAPS
     // Set before anything runs.
