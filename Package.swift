@@ -41,7 +41,8 @@ let package = Package(
     .target(name: "TidemarkProjections", dependencies: ["TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .target(name: "TidemarkSQLite", dependencies: ["CSQLite", "TidemarkLog", "TidemarkProjections"], swiftSettings: strict),
     .target(
-      name: "TidemarkEvidence", dependencies: ["CCrypto", "CSodium", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
+      name: "TidemarkEvidence", dependencies: ["CCrypto", "CSodium", "TidemarkLog", "TidemarkText"],
+      resources: [.embedInCode("Export/verify.py")], swiftSettings: strict),
     .target(name: "TidemarkText", swiftSettings: strict),
     .target(name: "CCrash"),
     .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),

@@ -17,13 +17,14 @@ let package = Package(
   targets: [
     .target(
       name: "CBaseline",
-      linkerSettings: ["lz4", "sqlite3", "xxhash", "yajl", "pthread"].map { .linkedLibrary($0) }),
+      linkerSettings: ["crypto", "lz4", "sqlite3", "xxhash", "yajl", "pthread"].map { .linkedLibrary($0) }),
     .target(name: "BenchmarkSupport", swiftSettings: settings),
     .executableTarget(name: "EmptyProcess", dependencies: ["CBaseline"], swiftSettings: settings),
     .executableTarget(
       name: "TidemarkBenchmark",
       dependencies: [
         "BenchmarkSupport", "CBaseline", .product(name: "TidemarkLog", package: "tidemark"),
+        .product(name: "TidemarkEvidence", package: "tidemark"),
         .product(name: "TidemarkProjections", package: "tidemark"), .product(name: "TidemarkSQLite", package: "tidemark"),
       ],
       swiftSettings: settings),

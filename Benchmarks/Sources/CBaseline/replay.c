@@ -33,7 +33,8 @@ struct reader {
   uint64_t fileEnd;   // of the frames
   unsigned char *raw;
   size_t rawCapacity;
-  baseline_visit *visit;  // called with each user event's data, unless null
+  baseline_visit *visit;        // called with each user event's data, unless null
+  baseline_visit *visitRecord;  // called with each record, unless null
   void *context;
 };
 
@@ -97,6 +98,10 @@ static int walk(
     if (length < recordFieldByteCount || length > byteCount - position) return -EBADMSG;
     uint32_t used = recordFieldByteCount + record[7] + record[42] + record[43] + u16(record + 44) + u16(record + 46);
     if (used > length) return -EBADMSG;
+    if (reader->visitRecord != NULL) {
+      int status = reader->visitRecord(reader->context, record, length);
+      if (status != 0) return status;
+    }
     if (record[4] == 1) {
       result->eventCount += 1;
       result->dataByteCount += length - used;
@@ -187,18 +192,13 @@ static int isSegment(const struct dirent *entry) {
   return suffix != NULL && (strcmp(suffix, ".open") == 0 || strcmp(suffix, ".sealed") == 0);
 }
 
-int baseline_replay(const char *directory, struct baseline_replay *result) {
-  return baseline_replay_visiting(directory, NULL, NULL, result);
-}
-
-int baseline_replay_visiting(const char *directory, baseline_visit *visit, void *context, struct baseline_replay *result) {
+static int replayAll(const char *directory, struct reader reader, struct baseline_replay *result) {
   char path[4096];
   struct dirent **names;
   memset(result, 0, sizeof *result);
   snprintf(path, sizeof path, "%s/segments", directory);
   int count = scandir(path, &names, isSegment, alphasort);
   if (count < 0) return -errno;
-  struct reader reader = {.visit = visit, .context = context};
   int status = 0;
   for (int index = 0; index < count; index++) {
     if (status == 0) {
@@ -213,4 +213,16 @@ int baseline_replay_visiting(const char *directory, baseline_visit *visit, void 
   free(reader.buffer);
   free(reader.raw);
   return status;
+}
+
+int baseline_replay(const char *directory, struct baseline_replay *result) {
+  return replayAll(directory, (struct reader){0}, result);
+}
+
+int baseline_replay_visiting(const char *directory, baseline_visit *visit, void *context, struct baseline_replay *result) {
+  return replayAll(directory, (struct reader){.visit = visit, .context = context}, result);
+}
+
+int baseline_replay_records(const char *directory, baseline_visit *visit, void *context, struct baseline_replay *result) {
+  return replayAll(directory, (struct reader){.visitRecord = visit, .context = context}, result);
 }

@@ -3,7 +3,7 @@ import BenchmarkSupport
 let cases: [(name: String, run: @Sendable (Bench) async throws -> [Measurement])] = [
   ("append", measureAppend), ("batch", measureBatch), ("written", measureWritten), ("threads", measureThreads),
   ("replay", measureReplay), ("sealing", measureSealing), ("device", measureDevice), ("opening", measureOpening),
-  ("memory", measureMemory), ("size", measureSize), ("sqlite", measureSQLite), ("fold", measureFold),
+  ("memory", measureMemory), ("size", measureSize), ("sqlite", measureSQLite), ("fold", measureFold), ("evidence", measureEvidence),
 ]
 
 let help = """

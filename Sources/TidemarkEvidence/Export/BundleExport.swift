@@ -80,7 +80,7 @@ public struct BundleExport {
       lines += try line(entry)
     }
     try put("events.jsonl", lines, path)
-    try put("verify.py", Array(VerifyScript.text.utf8), path)
+    try put("verify.py", PackageResources.verify_py, path)
     try put("index.html", BundlePage(origin: evidence.origin, rows: try rows(entries)).bytes, path)
     try put("manifest.json", manifest(chosen), path)
     try files.syncDirectory(path)

@@ -55,6 +55,13 @@ typedef int baseline_visit(void *context, const unsigned char *data, size_t byte
 /// Likewise, and shows each user event's data to `visit`.
 int baseline_replay_visiting(const char *directory, baseline_visit *visit, void *context, struct baseline_replay *result);
 
+/// Likewise, and shows each record to `visit`, whole and of whatever kind.
+int baseline_replay_records(const char *directory, baseline_visit *visit, void *context, struct baseline_replay *result);
+
+/// Hashes a log's history as Specs/evidence.md has it, with libcrypto: descriptors, leaves, nodes. Stores the root's 32 bytes. For a log
+/// without gaps.
+int baseline_history(const char *directory, struct baseline_replay *result, unsigned char *root);
+
 /// Replays a log whose events are JSON objects and adds up one member by another, both at the top level: `keyName` a string, `valueName` a
 /// whole number. The JSON is parsed by yajl. Stores the number of keys and the sum over all of them.
 int baseline_sum_json(

@@ -1,0 +1,97 @@
+import BenchmarkSupport
+import CBaseline
+import TidemarkEvidence
+import TidemarkLog
+
+/// Hashing and verifying a log's history against C with the same library; proofs and checkpoints of a large log; what evidence costs appends.
+func measureEvidence(_ bench: Bench) throws -> [Measurement] {
+  let count = bench.scaled(10_000_000, quick: 500_000)
+  let path = try bench.fresh("evidence")
+  bench.progress("  making \(count) events")
+  try buildLog(at: path, options: LogOptions(), events: makeEvents(1000), count: count, batch: 1000, sealed: true)
+  let log = try Log.open(at: path)
+  let keys = try KeyDirectory(at: bench.fresh("evidence-keys"))
+  let evidence = try Evidence(log, keys: keys)
+  let first = try nanoseconds { _ = try evidence.checkpoint() }
+  try evidence.save()
+  let size = try evidence.update().size
+  var result = [
+    Measurement(
+      group: "evidence", name: "hashing an event of 256 bytes, reading included", unit: "us",
+      samples: [Double(first) / Double(size) / 1000],
+      target: .atMost(0.8), note: "\(size) events in one go")
+  ]
+  result += try measureProofs(bench, log, evidence, size)
+  try log.close()
+  result += try measureAudit(bench, path)
+  try bench.remove(path)
+  return result + (try measureAppendBesideEvidence(bench))
+}
+
+/// All of an audit against C that hashes the same.
+private func measureAudit(_ bench: Bench, _ path: String) throws -> [Measurement] {
+  var ratios: [Double] = []
+  let rounds = bench.isQuick ? bench.rounds : max(10, bench.rounds / 3)
+  for round in -1..<rounds {
+    var totals = baseline_replay()
+    var root = [UInt8](repeating: 0, count: 32)
+    var report: AuditReport?
+    let ours = try nanoseconds { report = try Auditor(nil).audit(at: path) }
+    let theirs = try nanoseconds { try check(baseline_history(path, &totals, &root), "hashing in C") }
+    guard let report, report.head.root.bytes == root, report.verdict == .unproven else {
+      throw BenchmarkFailure(description: "C has another root, or the audit finds something")
+    }
+    if round >= 0 { ratios.append(ratio(theirs, ours)) }
+  }
+  return [
+    Measurement(
+      group: "evidence", name: "verifying a log end to end, against C that hashes the same", samples: ratios, target: .atLeast(0.6))
+  ]
+}
+
+private func measureProofs(_ bench: Bench, _ log: Log, _ evidence: Evidence, _ size: Offset) throws -> [Measurement] {
+  var generator = SplitMix(state: 5)
+  var proofs: [Double] = [], checkpoints: [Double] = []
+  for _ in 0..<200 {
+    let offset = Offset.random(in: 0..<size, using: &generator)
+    proofs.append(Double(try nanoseconds { _ = try evidence.inclusionProof(of: offset, in: size) }) / 1e6)
+  }
+  for _ in 0..<50 {
+    try log.append(NewEvent(type: "scan"))
+    checkpoints.append(Double(try nanoseconds { _ = try evidence.checkpoint() }) / 1e6)
+  }
+  return [
+    Measurement(group: "evidence", name: "inclusion proof in a log of \(size) events", unit: "ms", samples: proofs, target: .atMost(2)),
+    Measurement(group: "evidence", name: "checkpoint of it after one more event", unit: "ms", samples: checkpoints, target: .atMost(5)),
+  ]
+}
+
+/// Appends to a log of which a checkpoint is signed every thousand events, against one without.
+private func measureAppendBesideEvidence(_ bench: Bench) throws -> [Measurement] {
+  let events = makeEvents(1000)
+  try Log.create(at: bench.fresh("plain"))
+  try Log.create(at: bench.fresh("watched"))
+  let one = try Log.open(at: bench.directory + "/plain"), other = try Log.open(at: bench.directory + "/watched")
+  let evidence = try Evidence(other, keys: KeyDirectory(at: bench.fresh("watched-keys")))
+  var medians: [Double] = [], tails: [Double] = []
+  for round in -1..<bench.rounds {
+    var without: [UInt64] = [], with: [UInt64] = []
+    try interleave(turns: bench.scaled(100, quick: 30)) {
+      for index in 0..<20 { with.append(try nanoseconds { try other.append(events[index]) }) }
+    } _: {
+      for index in 0..<20 { without.append(try nanoseconds { try one.append(events[index]) }) }
+    }
+    _ = try evidence.checkpoint()
+    if round < 0 { continue }
+    let latency = LatencyRatio(with, to: without)
+    medians.append(latency.median)
+    tails.append(latency.ninetyNinth)
+  }
+  try one.close()
+  try other.close()
+  for name in ["plain", "watched", "watched-keys"] { try bench.remove(bench.directory + "/" + name) }
+  return [
+    Measurement(group: "evidence", name: "p50 of an append with evidence on, against off", samples: medians, target: .atMost(1.05)),
+    Measurement(group: "evidence", name: "p99 of it", samples: tails),
+  ]
+}
