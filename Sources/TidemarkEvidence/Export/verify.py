@@ -223,13 +223,13 @@ class Bundle:
         good = good and (is_signed(before, message, data[162:]) if data[1] else not any(before + data[162:]))
         good = good and (not self.keys or self.keys[-1][1] in (before, key))
         demand(good, "key-record", "a key event that does not follow from those before it, or is not signed")
-        self.keys.append((event.offset, key))
+        self.keys.append((event.offset, key, before))
     def check_note(self, note):
         demand(note.origin == self.origin, "other-history", "it is of %s" % note.origin)
         pinned = [key for name, key in self.policy.logs if name == self.origin]
         demand(pinned or not self.policy.logs, "device-key", "the policy names other logs, and not this one", "unproven")
-        demand(not self.keys or {key for _, key in self.keys}.issuperset(pinned), "device-key", "a pinned key is not this device's")
-        keys = [key for offset, key in self.keys if offset < note.size][-1:] or pinned
+        demand(not self.keys or {key for _, key, _ in self.keys}.issuperset(pinned), "device-key", "a pinned key is not this device's")
+        keys = [key for at, key, _ in self.keys if at < note.size][-1:] or (self.keys[0][1:] if self.keys else pinned)  # trimmed: see Keys
         demand(any(note.signature(self.origin, key, 1) for key in keys), "signature", "it is not signed by the key that was in force")
         signed = {name: note.signature(*key, 4) for name, key in self.policy.witnesses.items()}
         times = {name: int.from_bytes(data[:8], "big") for name, data in signed.items() if data}
