@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 
+import demo_evidence
 import demo_values
 import departures
 
@@ -166,6 +167,8 @@ def run(program, table, folder, seed, kills):
     demo_values.departures(tool, source, expect)
     demo_values.readings(Tool(program, str(folder / "readings")), table.parent / "weather.csv", expect)
     demo_values.site(Tool(program, str(folder / "site")), expect)
+    print("evidence", flush=True)
+    demo_evidence.show(tool, folder, range(1000, 1005), expect)
     print(f"passed in {time.monotonic() - started:.1f} s: {len(ids):,} of {len(ids):,} events after {kills} kills")
 
 

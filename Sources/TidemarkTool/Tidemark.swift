@@ -25,6 +25,7 @@ enum Tidemark {
     Command(SalvageCommand.description, SalvageCommand.run),
     Command(SealCommand.description, SealCommand.run),
     Command(TrimCommand.description, TrimCommand.run),
+    Command(EraseCommand.description, EraseCommand.run),
     Command(CheckpointCommand.description, CheckpointCommand.run),
     Command(CountersignerCommand.description, CountersignerCommand.run),
     Command(KeysCommand.description, KeysCommand.run),

@@ -8,7 +8,7 @@ struct ArgumentTests {
     "load", "take things in", arguments: [.init("LOG", "a log"), .init("FILE", "a file", isOptional: true)],
     options: [
       .init("type", "TYPE", "the type"), .init("count", "N", "how many"), .init("json", nil, "for machines"),
-      .init("format", choices: ["csv", "lines"], "the form"),
+      .init("format", choices: ["csv", "lines"], "the form"), .init(repeatable: "also", "FILE", "another"),
     ],
     notes: ["A note."], examples: [.init("tidemark load x", "loads x")])
 
@@ -30,6 +30,13 @@ struct ArgumentTests {
     #expect(try parse("log", "-").argument("FILE") == "-")
     #expect(try parse("--", "--log", "-h").argument("LOG") == "--log")
     #expect(try parse("--help").isSet("help") && parse("-h", "log").isSet("help"))
+  }
+
+  @Test("an option that may be repeated keeps its values in order")
+  func repeated() throws {
+    let arguments = try parse("log", "--also", "b", "--also=a", "--type", "x", "--also", "b")
+    #expect(arguments.values("also") == ["b", "a", "b"] && arguments.value("also") == "b" && arguments.values("type") == ["x"])
+    #expect(try parse("log").values("also") == [])
   }
 
   static let mistakes: [([String], String, String)] = [

@@ -4,7 +4,7 @@ import Testing
 @Suite("Commands of the tool")
 struct CommandTests {
   static let commands = [
-    "init", "append", "cat", "info", "verify", "dump", "recover", "salvage", "seal", "trim", "crashtest", "crashtest witness",
+    "init", "append", "cat", "info", "verify", "dump", "recover", "salvage", "seal", "trim", "erase", "crashtest", "crashtest witness",
   ]
   let space: Workspace
 

@@ -3,7 +3,7 @@ import CBaseline
 import TidemarkEvidence
 import TidemarkLog
 
-/// Hashing and verifying a log's history against C with the same library; proofs and checkpoints of a large log; what evidence costs appends.
+/// Hashing and verifying a history against C with the same library; proofs and checkpoints of a large log; what evidence costs appends.
 func measureEvidence(_ bench: Bench) throws -> [Measurement] {
   let count = bench.scaled(10_000_000, quick: 500_000)
   let path = try bench.fresh("evidence")

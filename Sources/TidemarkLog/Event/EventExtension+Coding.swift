@@ -11,7 +11,7 @@
 
 extension EventExtension {
   /// The length of all entries, or why they can't be stored.
-  static func encodedLength(_ extensions: [EventExtension]) throws(LogError) -> Int {
+  package static func encodedLength(_ extensions: [EventExtension]) throws(LogError) -> Int {
     var total = 0
     for entry in extensions { total += 4 + (try entry.valueLength()) }
     if total > Int(UInt16.max) {
@@ -61,7 +61,7 @@ extension EventExtension {
     }
   }
 
-  static func encode(_ extensions: [EventExtension]) -> [UInt8] {
+  package static func encode(_ extensions: [EventExtension]) -> [UInt8] {
     var bytes: [UInt8] = []
     for entry in extensions {
       bytes.add(entry.tag)
@@ -88,7 +88,7 @@ extension EventExtension {
     return bytes
   }
 
-  static func decode(_ bytes: RawSpan) throws(LogError) -> [EventExtension] {
+  package static func decode(_ bytes: RawSpan) throws(LogError) -> [EventExtension] {
     var entries: [EventExtension] = []
     var position = 0
     while position < bytes.byteCount {

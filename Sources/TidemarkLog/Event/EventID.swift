@@ -59,6 +59,9 @@ public struct EventID: Hashable, Sendable {
     self.init(high: digest.high & ~0xF000 | 0x8000, low: digest.low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000)
   }
 
+  /// Whether it has the form of an id that was derived from a text.
+  package var isDerived: Bool { high & 0xF000 == 0x8000 }
+
   /// 32 lower-case hexadecimal digits.
   package var hexadecimal: String { Self.hexadecimal(high) + Self.hexadecimal(low) }
 

@@ -74,8 +74,11 @@ package struct FileStatus: Sendable, Equatable {
   /// Tells whether a path still leads to the same file: device and inode.
   package var device: UInt64
   package var inode: UInt64
+  /// Whether nobody but its owner may do anything with it.
+  package var isPrivate: Bool
 
-  package init(isDirectory: Bool, byteCount: UInt64, device: UInt64, inode: UInt64) {
+  package init(isDirectory: Bool, byteCount: UInt64, device: UInt64, inode: UInt64, isPrivate: Bool = true) {
+    self.isPrivate = isPrivate
     self.isDirectory = isDirectory
     self.byteCount = byteCount
     self.device = device

@@ -46,7 +46,7 @@ package final class POSIXFileSystem: FileSystem {
     if unsafe stat(path, &status) == 0 {
       return FileStatus(
         isDirectory: Int32(status.st_mode) & S_IFMT == S_IFDIR, byteCount: UInt64(max(0, status.st_size)), device: UInt64(status.st_dev),
-        inode: UInt64(status.st_ino))
+        inode: UInt64(status.st_ino), isPrivate: status.st_mode & 0o077 == 0)
     }
     let code = lastErrno
     if code == ENOENT { return nil }

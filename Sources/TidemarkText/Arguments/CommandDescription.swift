@@ -41,12 +41,19 @@ package struct CommandDescription: Sendable {
     package var summary: String
     /// The only values it takes, if there is such a list.
     package var choices: [String]
+    /// Whether it may be given more than once.
+    package var isRepeatable = false
 
     package init(_ name: String, _ value: String? = nil, _ summary: String) {
       self.name = name
       self.value = value
       self.summary = summary
       choices = []
+    }
+
+    package init(repeatable name: String, _ value: String, _ summary: String) {
+      self.init(name, value, summary)
+      isRepeatable = true
     }
 
     package init(_ name: String, choices: [String], _ summary: String) {

@@ -16,7 +16,7 @@ package struct UsageError: Error, Equatable, Sendable {
 package struct ParsedArguments: Sendable {
   let command: CommandDescription
   private var positionals: [String] = []
-  private var values: [String: String] = [:]
+  private var values: [String: [String]] = [:]
   private var switches: Set<String> = []
 
   /// Parses what stands behind the command's name. `--help`, and `-h`, are known to every command. `--` ends the options.
@@ -42,7 +42,10 @@ package struct ParsedArguments: Sendable {
 
   package func isSet(_ name: String) -> Bool { switches.contains(name) }
 
-  package func value(_ name: String) -> String? { values[name] }
+  package func value(_ name: String) -> String? { values[name]?.last }
+
+  /// All values of an option that may be given more than once, in order.
+  package func values(_ name: String) -> [String] { values[name] ?? [] }
 
   /// The argument of that name in the description.
   package func argument(_ name: String) -> String? {
@@ -52,7 +55,7 @@ package struct ParsedArguments: Sendable {
 
   /// A whole number in decimal digits.
   package func number(_ name: String, in range: ClosedRange<UInt64> = 0...UInt64.max) throws(UsageError) -> UInt64? {
-    guard let text = values[name] else { return nil }
+    guard let text = value(name) else { return nil }
     guard text.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }), let number = UInt64(text), range.contains(number)
     else {
       let limits = range.upperBound == .max ? "of \(range.lowerBound) or more" : "from \(range.lowerBound) to \(range.upperBound)"
@@ -75,7 +78,7 @@ package struct ParsedArguments: Sendable {
       throw UsageError(
         "unknown option \(parts[0])", why: "`\(command.name)` does not have it", advice: advice ?? "see `tidemark help \(command.name)`")
     }
-    guard values[name] == nil, !switches.contains(name) else { throw error("--\(name)", why: "it is given twice") }
+    guard values[name] == nil || option.isRepeatable, !switches.contains(name) else { throw error("--\(name)", why: "it is given twice") }
     guard option.value != nil else {
       if parts.count > 1 { throw error("--\(name)", why: "it takes no value") }
       switches.insert(name)
@@ -93,7 +96,7 @@ package struct ParsedArguments: Sendable {
         "--\(name) \(value)", why: "it is one of \(option.choices.joined(separator: ", "))",
         advice: advice ?? "see `tidemark help \(command.name)`")
     }
-    values[name] = value
+    values[name, default: []].append(value)
   }
 
   private func checkPositionals() throws(UsageError) {

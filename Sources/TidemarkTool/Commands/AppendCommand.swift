@@ -1,3 +1,4 @@
+import TidemarkEvidence
 import TidemarkLog
 import TidemarkText
 
@@ -13,6 +14,7 @@ enum AppendCommand {
       .init("subject-from", "/POINTER", "where the subject stands"),
       .init("actor-from", "/POINTER", "where the actor stands"),
       .init("time-from", "/POINTER", "where the time stands: RFC 3339 with an offset from UTC, such as 2013-01-01T05:15:00-05:00"),
+      .init("encrypt-subjects", "DIR", "encrypt each event under a key of its subject, kept in DIR: `erase` destroys it"),
       .init("batch", "N", "append N events at a time, all or nothing (default 1)"),
       .init("durability", choices: ["synced", "written", "buffered"], "what holds when a batch is acknowledged (default synced)"),
       .init("acks", nil, "print `ack <next offset>` for each batch, at once"),
@@ -22,6 +24,7 @@ enum AppendCommand {
       "jsonl: each line's JSON value becomes an event's data, byte for byte; pointers (RFC 6901) lead into it. csv: RFC 4180 "
         + "with a header; each row becomes a JSON object of strings, and a pointer is / and a column's name. lines: each line is "
         + "text. cloudevents: CloudEvents 1.0 in JSON, one event a line.",
+      "--encrypt-subjects leaves types, times and ids in the clear; an id that is no UUID in the input is hidden.",
       "With ids an import can be repeated: what is there already is counted as a duplicate and stays; an interrupted import "
         + "that is run again gives the same events as one that ran through. The same id with other content is a conflict: its "
         + "batch is not appended, and the import stops.",
@@ -50,7 +53,7 @@ enum AppendCommand {
     let source = try FileSource(arguments.argument("FILE"))
     let log = try Log.open(at: arguments.logPath, options: options)
     let acks = arguments.isSet("acks")
-    let importer = Importer(log: log, batchSize: batchSize) { next in
+    let importer = Importer(log: log, batchSize: batchSize, transform: sealing(arguments)) { next in
       guard acks else { return }
       output.line("ack \(next)")
       try output.flush()
@@ -68,6 +71,21 @@ enum AppendCommand {
     }
     try log.close()
     return .success
+  }
+
+  /// Seals events under keys of their subjects, if that was asked.
+  private static func sealing(_ arguments: ParsedArguments) -> (NewEvent) throws -> NewEvent {
+    guard let directory = arguments.value("encrypt-subjects") else { return { $0 } }
+    let events = ErasableEvents(keys: FileKeyStore(directory: directory))
+    return { event in
+      guard let subject = event.subject, !subject.isEmpty else {
+        throw LogError(
+          .invalidEvent, "an event can't be encrypted", why: "it has no subject, whose key it would be",
+          advice: "name --subject-from, or append such events without --encrypt-subjects")
+      }
+      // An id that was made of text is a hash of it.
+      return try events.seal(event, for: subject, hidesID: event.id?.isDerived ?? false)
+    }
   }
 
   private static func csvReader(_ source: FileSource, _ sources: AttributeSources) throws -> CSVRowsReader {

@@ -1,3 +1,4 @@
+import TidemarkEvidence
 import TidemarkLog
 import TidemarkText
 
@@ -12,6 +13,7 @@ enum CatCommand {
       .init("until", "TIME", "only events of this time or earlier"),
       .init("type", "TYPE", "only events of this type"),
       .init("subject", "SUBJECT", "only events with this subject"),
+      .init("subject-keys", "DIR", "open encrypted events with the keys in DIR; --subject goes by what is stored all the same"),
       .init("limit", "N", "at most N events"),
       .init("follow", nil, "go on with events as they are appended, until Ctrl-C"),
       .init("control", nil, "include control events (jsonl gives their kind; not cloudevents)"),
@@ -41,13 +43,22 @@ enum CatCommand {
     options.program = Tidemark.programAndVersion
     let log = try Log.openForReading(at: arguments.logPath, options: options)
     defer { try? log.close() }
+    let keys = arguments.value("subject-keys")
     switch format {
-    case "cloudevents": return try replay(log, selection, CloudEventsFormatter(logID: log.identity.logID), output)
-    case "csv": return try replay(log, selection, CSVFormatter(), output)
-    case "table": return try replay(log, selection, TableFormatter(), output)
-    case "raw": return try replay(log, selection, RawFormatter(), output)
-    default: return try replay(log, selection, JSONLinesFormatter(), output)
+    case "cloudevents": return try replay(log, selection, CloudEventsFormatter(logID: log.identity.logID), keys, output)
+    case "csv": return try replay(log, selection, CSVFormatter(), keys, output)
+    case "table": return try replay(log, selection, TableFormatter(), keys, output)
+    case "raw": return try replay(log, selection, RawFormatter(), keys, output)
+    default: return try replay(log, selection, JSONLinesFormatter(), keys, output)
     }
+  }
+
+  private static func replay(_ log: Log, _ selection: EventSelection, _ formatter: some EventFormatter, _ keys: String?, _ output: Output)
+    throws -> ExitCode
+  {
+    guard let keys else { return try replay(log, selection, formatter, output) }
+    let events = ErasableEvents(keys: FileKeyStore(directory: keys))
+    return try replay(log, selection, OpeningFormatter(events: events, formatter: formatter), output)
   }
 
   /// The next event that is wanted. A copy, because a view would bar the way to the cursor's session.

@@ -22,10 +22,10 @@ enum ExitCode: Int32 {
 
   init(_ code: LogError.Code) {
     switch code {
-    case .conflict, .unexpectedSize, .notProven, .inconsistent: self = .negative
+    case .conflict, .unexpectedSize, .notProven, .inconsistent, .unknownSubject: self = .negative
     case .invalidArgument, .invalidEvent, .invalidText, .timeOutOfRange, .stringTooLong, .tooLarge, .offsetOutOfRange, .trimmed:
       self = .usage
-    case .corrupt, .damagedIndex: self = .corrupt
+    case .corrupt, .damagedIndex, .damagedEnvelope, .keyMismatch: self = .corrupt
     default: self = .environment
     }
   }

@@ -5,6 +5,8 @@ import TidemarkText
 struct Importer {
   let log: Log
   let batchSize: Int
+  /// What is appended in place of an event that was read.
+  let transform: (NewEvent) throws -> NewEvent
   /// Called after each batch with the offset after its last event.
   let acknowledge: (Offset) throws -> Void
 
@@ -20,9 +22,12 @@ struct Importer {
   /// On which line each event of it starts.
   private var batchLines: [Int] = []
 
-  init(log: Log, batchSize: Int, acknowledge: @escaping (Offset) throws -> Void) {
+  init(
+    log: Log, batchSize: Int, transform: @escaping (NewEvent) throws -> NewEvent = { $0 }, acknowledge: @escaping (Offset) throws -> Void
+  ) {
     self.log = log
     self.batchSize = batchSize
+    self.transform = transform
     self.acknowledge = acknowledge
   }
 
@@ -33,7 +38,7 @@ struct Importer {
       do {
         try Interrupt.check()
         guard let event = try reader.next() else { break }
-        batch.append(event)
+        batch.append(try transform(event))
         batchLines.append(reader.lineNumber)
       } catch {
         failure = error
@@ -93,6 +98,7 @@ struct Importer {
     switch error {
     case let error as InputError:
       return ToolError(error, file: source.name, advice: "correct it, or name another --format; what came before it is in the log")
+    case let error as LogError: return explain(error, source, [reader.lineNumber])
     case is Interrupted:
       return ToolError(
         .environment, "import stopped", place: "\(source.name), after line \(reader.lineNumber)", why: "interrupted",
