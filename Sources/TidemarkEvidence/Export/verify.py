@@ -227,7 +227,7 @@ class Bundle:
     def check_note(self, note):
         demand(note.origin == self.origin, "other-history", "it is of %s" % note.origin)
         pinned = [key for name, key in self.policy.logs if name == self.origin]
-        demand(pinned or not self.policy.logs, "device-key", "the policy names other logs, and not this one", "unproven")
+        demand(pinned or (self.keys and not self.policy.logs), "device-key", "nothing names its key, or only those of others", "unproven")
         demand(not self.keys or {key for _, key, _ in self.keys}.issuperset(pinned), "device-key", "a pinned key is not this device's")
         keys = [key for at, key, _ in self.keys if at < note.size][-1:] or (self.keys[0][1:] if self.keys else pinned)  # trimmed: see Keys
         demand(any(note.signature(self.origin, key, 1) for key in keys), "signature", "it is not signed by the key that was in force")
@@ -238,7 +238,7 @@ class Bundle:
     def check_step(self, before):
         after = self.notes[self.notes.index(before) + 1]
         demand(before.size <= after.size and (after.problem or before.time <= after.time), "order", "the next note is smaller or earlier")
-        hashes = self.steps.get((before.size, after.size), [] if before.size == after.size else None)
+        hashes = self.steps.get((before.size, after.size), () if before.size == after.size else None)
         demand(hashes is not None, "missing", "no proof that %d events continue it" % after.size, "unproven")
         roots = consistency_roots(before.size, after.size, hashes, before.root)
         demand(roots == (before.root, after.root), "root-differs", "%d events do not continue it" % after.size)
