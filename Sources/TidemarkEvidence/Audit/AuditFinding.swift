@@ -49,7 +49,9 @@ public struct AuditFinding: Sendable, Hashable {
     public static let elsewhere = Kind(rawValue: "elsewhere")
   }
 
+  /// What was found.
   public let kind: Kind
+  /// How it bears on the verdict.
   public let weight: Weight
   /// The offsets concerned.
   public let offsets: Range<Offset>?

@@ -11,8 +11,8 @@ package struct AuditPage {
     self.flags = flags
   }
 
-  /// More than so many rows of a kind make a page that nobody reads.
-  private static let rowLimit = 500
+  /// More rows of a kind make a page that nobody reads.
+  private static let rowLimit = AuditReport.listLimit
 
   package var bytes: [UInt8] {
     var page = Page("Audit of a log")
@@ -21,8 +21,10 @@ package struct AuditPage {
     identity(&page)
     receipts(&page)
     brackets(&page)
+    findings(&page, "Gaps", report.findings.filter { $0.kind == .lost || $0.kind == .trimmed })
+    corrections(&page)
     findings(&page, "What contradicts, or is missing", report.findings.filter { $0.weight != .notChecked })
-    findings(&page, "What was not checked", report.findings.filter { $0.weight == .notChecked })
+    findings(&page, "What was not checked", report.findings.filter { $0.weight == .notChecked && $0.kind != .lost && $0.kind != .trimmed })
     clocks(&page)
     page.heading("What is promised, and what is not")
     page.items(AuditReport.promises)
@@ -34,7 +36,10 @@ package struct AuditPage {
     var rows = [
       ["log", report.identity.logID.hexadecimal], ["epoch", report.identity.epochID.hexadecimal],
       ["made", Page.time(report.identity.created) + " by the device's clock"],
-      ["offsets", "\(report.first) to \(report.head.size) (\(report.userEventCount) events, \(report.controlEventCount) control events)"],
+      [
+        "offsets",
+        "\(Page.range(report.first..<report.head.size)) (\(report.userEventCount) events, \(report.controlEventCount) control events)",
+      ],
       ["root", report.head.root.hexadecimal], ["covered by receipts", "\(report.covered)"],
       ["checkpoints signed", "\(report.checkpointCount)"], ["corrections", "\(report.correctionCount) events correct another"],
       ["erasures", report.erasures.isEmpty ? "none" : report.erasures.map { "\($0)" }.joined(separator: ", ")],
@@ -112,6 +117,14 @@ package struct AuditPage {
       ["kind", "offsets", "what"],
       findings.prefix(Self.rowLimit).map { [$0.kind.rawValue, $0.offsets.map(Page.range) ?? "", $0.message] })
     if findings.count > Self.rowLimit { page.paragraph("The first \(Self.rowLimit) of \(findings.count).") }
+  }
+
+  private func corrections(_ page: inout Page) {
+    page.heading("Corrections")
+    guard report.correctionCount > 0 else { return page.paragraph("No event corrects another.") }
+    page.paragraph("Both stay in the history; values are those of the later one.")
+    page.table(["at offset", "stands for the event"], report.corrections.map { ["\($0.offset)", $0.superseded.description] })
+    if report.correctionCount > report.corrections.count { page.paragraph("The first of \(report.correctionCount).") }
   }
 
   private func clocks(_ page: inout Page) {

@@ -12,6 +12,17 @@ public struct AuditReport: Sendable {
     case refuted
   }
 
+  /// An event that corrects another.
+  public struct Correction: Sendable, Hashable {
+    /// Where it stands.
+    public let offset: Offset
+    /// The event that it stands for.
+    public let superseded: EventID
+  }
+
+  /// More than so many of a kind are counted only.
+  public static let listLimit = 500
+
   /// A receipt that counts.
   public struct ReceiptFact: Sendable, Hashable {
     /// Of its event in the log; nil for one that stands in the notes only.
@@ -24,6 +35,7 @@ public struct AuditReport: Sendable {
     public let signers: [String]
   }
 
+  /// Of the log.
   public let identity: LogIdentity
   /// The first offset that is kept.
   public let first: Offset
@@ -33,17 +45,23 @@ public struct AuditReport: Sendable {
   public let asked: Offset
   /// Events below it are covered by a receipt that counts.
   public internal(set) var covered: Offset = 0
+  /// Events of callers.
   public internal(set) var userEventCount: UInt64 = 0
+  /// Events of the engine and of modules.
   public internal(set) var controlEventCount: UInt64 = 0
   /// Events that correct another.
   public internal(set) var correctionCount: UInt64 = 0
+  /// The first of them, at most ``listLimit``.
+  public internal(set) var corrections: [Correction] = []
   /// Offsets of erasure events.
   public internal(set) var erasures: [Offset] = []
+  /// The keys that signed.
   public internal(set) var keys = KeyChain()
   /// In the order of their sizes.
   public internal(set) var receipts: [ReceiptFact] = []
   /// How many checkpoints the device signed, as far as they are kept and verify.
   public internal(set) var checkpointCount = 0
+  /// What contradicts, is missing, or was not checked.
   public internal(set) var findings: [AuditFinding] = []
 
   init(identity: LogIdentity, first: Offset, head: TreeHead, asked: Offset) {
@@ -77,6 +95,7 @@ public struct AuditReport: Sendable {
 
   /// When a range of events was appended, by the server's clock.
   public struct Bracket: Sendable, Hashable {
+    /// The range.
     public let offsets: Range<Offset>
     /// The time of the last receipt that stands before them in the log.
     public let after: Timestamp?

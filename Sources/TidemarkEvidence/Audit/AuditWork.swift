@@ -178,6 +178,7 @@ struct AuditWork {
     report.userEventCount = found.userCount
     report.controlEventCount = found.controlCount
     report.correctionCount = found.correctionCount
+    report.corrections = found.corrections
     report.erasures = found.erasures
     report.keys = keys
     report.receipts = receipts
@@ -201,6 +202,7 @@ extension AuditWork {
     var userCount: UInt64 = 0
     var controlCount: UInt64 = 0
     var correctionCount: UInt64 = 0
+    var corrections: [AuditReport.Correction] = []
     var keyRecords: [(offset: Offset, data: [UInt8])] = []
     var receipts: [(offset: Offset, data: [UInt8])] = []
     var erasures: [Offset] = []
@@ -213,15 +215,11 @@ extension AuditWork {
       case .erasure: erasures.append(event.offset)
       default:
         guard event.extensionBytes.byteCount > 0, let extensions = try? event.extensions else { return }
-        if extensions.contains(where: \.isSupersedes) { correctionCount += 1 }
+        for case .supersedes(let id) in extensions {
+          correctionCount += 1
+          if corrections.count < AuditReport.listLimit { corrections.append(.init(offset: event.offset, superseded: id)) }
+        }
       }
     }
-  }
-}
-
-extension EventExtension {
-  var isSupersedes: Bool {
-    if case .supersedes = self { return true }
-    return false
   }
 }

@@ -21,7 +21,9 @@ public struct Auditor: Sendable {
     case receipted
   }
 
-  /// - Parameter policy: whose signatures count; nil proves nothing.
+  /// - Parameters:
+  ///   - policy: whose signatures count; nil proves nothing.
+  ///   - asked: which events have to be proven.
   public init(_ policy: Policy?, asked: Asked = .all) {
     self.policy = policy
     self.asked = asked
@@ -29,7 +31,7 @@ public struct Auditor: Sendable {
 
   /// Reads all of a log; it may be in use. Nothing is changed.
   ///
-  /// Throws errors of the file system, and ``TidemarkLog/LogError/Code/notALog``; what is wrong with the log is not an error but a finding.
+  /// Throws errors of the file system, and `LogError.Code.notALog`; what is wrong with the log is not an error but a finding.
   public func audit(at path: String, progress: ((Progress) -> Bool)? = nil) throws -> AuditReport {
     var options = LogOptions()
     options.onCorruption = .salvage

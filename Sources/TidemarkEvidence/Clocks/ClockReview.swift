@@ -37,8 +37,10 @@ public struct ClockReview: Sendable {
 
   /// Flags one event. To be called for every event, control events too, in the order of offsets.
   ///
-  /// - Parameter session: the opening that the event belongs to, that of a session record being its own; nil if it is not known. Without
-  ///   it nothing is said about boots, steps or the time since boot.
+  /// - Parameters:
+  ///   - event: the next one.
+  ///   - session: the opening that the event belongs to, that of a session record being its own; nil if it is not known. Without it nothing
+  ///     is said about boots, steps or the time since boot.
   /// - Returns: the event's flags, in the order of ``ClockRule``; at most one for a rule, but for each location fix one.
   public mutating func review(_ event: EventView, session: Session?) -> [ClockFlag] {
     review(ObservedEvent(event, session: session))

@@ -27,7 +27,7 @@ struct SealedEnvelope {
 
   func encode() -> [UInt8] { [Self.version] + nonce + commitment + ciphertext }
 
-  /// Throws ``LogError/Code/unsupportedVersion`` and ``LogError/Code/damagedEnvelope``.
+  /// Throws `LogError.Code.unsupportedVersion` and `LogError.Code.damagedEnvelope`.
   init(_ bytes: RawSpan, at offset: Offset) throws(LogError) {
     guard bytes.byteCount > 0 else { throw .damagedEnvelope(offset, "it is empty") }
     guard bytes.u8(0) == Self.version else {

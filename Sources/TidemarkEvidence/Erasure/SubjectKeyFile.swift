@@ -30,7 +30,7 @@ enum SubjectKeyFile {
     return bytes
   }
 
-  /// Throws ``LogError/Code/damagedKey`` and ``LogError/Code/unsupportedVersion``.
+  /// Throws `LogError.Code.damagedKey` and `LogError.Code.unsupportedVersion`.
   static func decode(_ bytes: [UInt8], id: EventID, path: String) throws(LogError) -> SubjectKey {
     let span = bytes.rawSpan
     let end = bytes.count - 8

@@ -10,7 +10,7 @@ public import TidemarkLog
 /// ```
 ///
 /// It costs appends nothing: events are hashed when a checkpoint is asked for. All methods may be called from any thread; those that throw,
-/// throw a ``TidemarkLog/LogError``.
+/// throw a `LogError`.
 public final class Evidence: Sendable {
   /// The log that this is about.
   public let log: Log
@@ -30,10 +30,12 @@ public final class Evidence: Sendable {
 
   /// Takes up the evidence of a log; without any yet, nothing is written before the first ``checkpoint()``.
   ///
-  /// Throws ``TidemarkLog/LogError/Code/inconsistent`` if the history is not what was signed before, ``TidemarkLog/LogError/Code/corrupt``
+  /// Throws `LogError.Code.inconsistent` if the history is not what was signed before, `LogError.Code.corrupt`
   /// if it is shorter, and errors of the file system.
   ///
-  /// - Parameter keys: nil for one that is only to be read; then nothing can be signed.
+  /// - Parameters:
+  ///   - log: open for writing, or for reading only.
+  ///   - keys: nil for one that is only to be read; then nothing can be signed.
   public init(_ log: Log, keys: (any SigningKeyProvider)? = nil) throws {
     self.log = log
     self.keys = keys
@@ -93,7 +95,7 @@ public final class Evidence: Sendable {
   ///
   /// The first one makes the device's key, and an event that says so. If nothing was added since the last one, that is returned.
   ///
-  /// Throws ``TidemarkLog/LogError/Code/missingKey`` and errors of the file system.
+  /// Throws `LogError.Code.missingKey` and errors of the file system.
   public func checkpoint() throws -> SignedNote {
     try state.withLock { state in
       let keys = try signingKeys()
@@ -150,10 +152,13 @@ public final class Evidence: Sendable {
   /// Keeps a receipt: verifies it, writes it to the notes, and stages it, so that it stands in the log before the next commit's events. By
   /// itself it causes no commit.
   ///
-  /// - Parameter commits: whether to commit it at once, for a program that ends before it appends anything.
+  /// - Parameters:
+  ///   - note: as the server gave it.
+  ///   - policy: whose signatures count.
+  ///   - commits: whether to commit it at once, for a program that ends before it appends anything.
   ///
-  /// Throws ``TidemarkLog/LogError/Code/notProven`` if it is not of this history or the policy is not met, and
-  /// ``TidemarkLog/LogError/Code/inconsistent`` if it is for another root than this history has.
+  /// Throws `LogError.Code.notProven` if it is not of this history or the policy is not met, and
+  /// `LogError.Code.inconsistent` if it is for another root than this history has.
   @discardableResult
   public func accept(_ note: SignedNote, _ policy: Policy, commits: Bool = false) throws -> Receipt {
     let receipt = try Receipt(note, policy)
@@ -195,10 +200,10 @@ public final class Evidence: Sendable {
 
   // MARK: Trimming
 
-  /// As ``TidemarkLog/Log/trim(below:)``, and keeps what the history needs to go on without the events: the tree at the new beginning and
+  /// As `Log.trim(below:)`, and keeps what the history needs to go on without the events: the tree at the new beginning and
   /// the newest receipt go into the trim event.
   ///
-  /// Throws as that does, and ``TidemarkLog/LogError/Code/notProven`` for events that no receipt covers.
+  /// Throws as that does, and `LogError.Code.notProven` for events that no receipt covers.
   @discardableResult
   public func trim(below floor: Offset) throws -> Offset {
     try state.withLock { state in

@@ -19,9 +19,11 @@ public struct BundleExport {
 
   /// Reads the log once for its key events and receipts.
   ///
-  /// - Parameter policy: the text of the policy that the bundle is made for. Only receipts that meet it are used.
+  /// - Parameters:
+  ///   - evidence: of the log.
+  ///   - policy: the text of the policy that the bundle is made for. Only receipts that meet it are used.
   ///
-  /// Throws ``TidemarkLog/LogError/Code/invalidText`` for a text that is no policy, and errors of the file system.
+  /// Throws `LogError.Code.invalidText` for a text that is no policy, and errors of the file system.
   public init(_ evidence: Evidence, policy: String) throws {
     self.evidence = evidence
     policyText = policy
@@ -58,8 +60,8 @@ public struct BundleExport {
 
   /// Writes a new directory.
   ///
-  /// Throws ``TidemarkLog/LogError/Code/alreadyExists`` if something is there, ``TidemarkLog/LogError/Code/notProven`` for an event that no
-  /// receipt covers, ``TidemarkLog/LogError/Code/trimmed`` for one that is gone, and errors of the file system.
+  /// Throws `LogError.Code.alreadyExists` if something is there, `LogError.Code.notProven` for an event that no
+  /// receipt covers, `LogError.Code.trimmed` for one that is gone, and errors of the file system.
   public func write(_ chosen: [Offset], to path: String) throws {
     if try files.status(path) != nil { throw LogError(.alreadyExists, "something is there", file: path, advice: "name a new directory") }
     let entries = try entries(for: Set(chosen).sorted())

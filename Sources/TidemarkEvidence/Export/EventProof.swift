@@ -31,7 +31,7 @@ public struct EventProof: Sendable, Hashable, CustomStringConvertible {
     return "\(Self.firstLine)\nextra \(Base64.text(descriptor.bytes))\nindex \(inclusion.offset)\n\(hashes)\n\(note)"
   }
 
-  /// Reads a proof. Nothing is verified. Throws ``TidemarkLog/LogError/Code/invalidText``.
+  /// Reads a proof. Nothing is verified. Throws `LogError.Code.invalidText`.
   public init(_ bytes: [UInt8]) throws {
     guard bytes.count <= 2 * SignedNote.byteCountLimit, let split = Self.emptyLine(bytes) else {
       throw LogError.malformed("a proof", "no empty line parts its hashes from its checkpoint")
@@ -63,9 +63,11 @@ public struct EventProof: Sendable, Hashable, CustomStringConvertible {
 
   /// Checks all of it: the way to the root, the device's signature, and that the policy is met.
   ///
-  /// - Parameter deviceKey: the key in force at the checkpoint's size; nil to take one that the policy names.
+  /// - Parameters:
+  ///   - policy: whose signatures count.
+  ///   - deviceKey: the key in force at the checkpoint's size; nil to take one that the policy names.
   ///
-  /// Throws ``TidemarkLog/LogError/Code/notProven`` with the reason.
+  /// Throws `LogError.Code.notProven` with the reason.
   @discardableResult
   public func verify(_ policy: Policy, deviceKey: VerifierKey? = nil) throws -> Receipt {
     let receipt = try Receipt(note, policy)
@@ -88,7 +90,7 @@ public struct EventProof: Sendable, Hashable, CustomStringConvertible {
 extension Evidence {
   /// A proof of an event, against the first receipt that covers it.
   ///
-  /// Throws ``TidemarkLog/LogError/Code/notProven`` if none does, and as ``inclusionProof(of:in:)``.
+  /// Throws `LogError.Code.notProven` if none does, and as ``inclusionProof(of:in:)``.
   public func proof(of offset: Offset) throws -> EventProof {
     let receipt = try Self.firstReceipt(covering: offset, in: notes)
     return EventProof(

@@ -18,8 +18,8 @@ public struct TileExport {
 
   /// Writes all tiles of the checkpoint's size into a new directory.
   ///
-  /// Throws ``TidemarkLog/LogError/Code/trimmed`` for a log that lacks its beginning, ``TidemarkLog/LogError/Code/alreadyExists`` if
-  /// something is there, ``TidemarkLog/LogError/Code/inconsistent`` if the events do not lead to the checkpoint's root, and errors of the
+  /// Throws `LogError.Code.trimmed` for a log that lacks its beginning, `LogError.Code.alreadyExists` if
+  /// something is there, `LogError.Code.inconsistent` if the events do not lead to the checkpoint's root, and errors of the
   /// file system.
   public func write(to path: String, checkpoint: SignedNote) throws {
     let head = try Checkpoint(checkpoint.text).head

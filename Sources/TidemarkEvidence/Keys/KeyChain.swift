@@ -4,7 +4,9 @@ public import TidemarkLog
 public struct KeyChain: Sendable {
   /// A key, and the offset of the event that brought it.
   public struct Entry: Sendable, Hashable {
+    /// Of the event.
     public let offset: Offset
+    /// Ed25519: 32 bytes.
     public let publicKey: [UInt8]
   }
 

@@ -27,7 +27,7 @@ public struct Checkpoint: Sendable, Hashable {
   /// The text of the note.
   public var text: String { "\(origin)\n\(head.size)\n\(Base64.text(head.root.bytes))\n" }
 
-  /// Reads a note's text. Further lines are allowed there and ignored. Throws ``LogError/Code/invalidText`` for what is no checkpoint.
+  /// Reads a note's text. Further lines are allowed there and ignored. Throws `LogError.Code.invalidText` for what is no checkpoint.
   public init(_ text: String) throws {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     guard lines.count >= 4, lines.last == "", lines.dropLast().allSatisfy({ !$0.isEmpty }) else {

@@ -23,7 +23,7 @@ public struct Policy: Sendable {
 
   private static let lineLimit = 1000
 
-  /// Reads a policy. Throws ``LogError/Code/invalidText`` with the line.
+  /// Reads a policy. Throws `LogError.Code.invalidText` with the line.
   public init(_ text: String) throws {
     var isComplete = false
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)

@@ -49,7 +49,7 @@ public struct SignedNote: Sendable, Hashable, CustomStringConvertible {
   /// The same with one more signature.
   func adding(_ signature: Signature) -> SignedNote { SignedNote(text: text, signatures: signatures + [signature]) }
 
-  /// Reads a note. Nothing is verified. Throws ``LogError/Code/invalidText`` for what is not one.
+  /// Reads a note. Nothing is verified. Throws `LogError.Code.invalidText` for what is not one.
   public init(_ bytes: [UInt8]) throws {
     guard bytes.count <= Self.byteCountLimit else {
       throw LogError.malformed("a note", "it takes \(bytes.count) bytes, the limit is 60,000")

@@ -23,7 +23,7 @@ public struct VerifierKey: Sendable, Hashable, CustomStringConvertible {
   /// Ed25519: 32 bytes.
   public let publicKey: [UInt8]
 
-  /// Throws ``LogError/Code/invalidText`` for a name that a note can't carry, or a key that has not 32 bytes.
+  /// Throws `LogError.Code.invalidText` for a name that a note can't carry, or a key that has not 32 bytes.
   public init(name: String, kind: Kind, publicKey: [UInt8]) throws {
     guard Self.isName(name) else { throw LogError.malformed("a key's name", "it is empty, or has a space or a plus in it") }
     guard publicKey.count == 32 else { throw LogError.malformed("the key of \(name)", "it has \(publicKey.count) bytes, not 32") }
@@ -47,7 +47,7 @@ public struct VerifierKey: Sendable, Hashable, CustomStringConvertible {
     return digest.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
   }
 
-  /// Reads the text form. Throws ``LogError/Code/invalidText``.
+  /// Reads the text form. Throws `LogError.Code.invalidText`.
   public init(_ text: some StringProtocol) throws {
     let parts = text.split(separator: "+", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3, let material = try? Base64.decode(String(parts[2]).utf8Span.span), material.count == 33 else {

@@ -21,7 +21,7 @@ public struct Countersigner {
   private let keys: any SigningKeyProvider
   private let memory: any CountersignerMemory
 
-  /// A key that is in `keys` already. Throws ``LogError/Code/invalidText`` for a name that a note can't carry.
+  /// A key that is in `keys` already. Throws `LogError.Code.invalidText` for a name that a note can't carry.
   public init(name: String, keys: any SigningKeyProvider, publicKey: [UInt8], memory: any CountersignerMemory) throws {
     key = try VerifierKey(name: name, kind: .cosignature, publicKey: publicKey)
     self.keys = keys
@@ -39,8 +39,8 @@ public struct Countersigner {
   ///   - deviceKey: the key that signs this history now, from elsewhere than the note.
   ///   - time: by this server's clock; whole seconds are signed.
   ///
-  /// Throws ``LogError/Code/notProven`` if the device's signature or the proof does not verify, ``LogError/Code/inconsistent`` if the size
-  /// falls or two heads of one size differ, ``LogError/Code/unexpectedSize`` if the proof begins elsewhere, and what the memory throws.
+  /// Throws `LogError.Code.notProven` if the device's signature or the proof does not verify, `LogError.Code.inconsistent` if the size
+  /// falls or two heads of one size differ, `LogError.Code.unexpectedSize` if the proof begins elsewhere, and what the memory throws.
   public func countersign(_ note: SignedNote, _ proof: ConsistencyProof, signedBy deviceKey: VerifierKey, at time: Timestamp) throws
     -> SignedNote
   {

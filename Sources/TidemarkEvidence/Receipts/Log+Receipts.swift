@@ -14,4 +14,15 @@ extension Log {
     }
     return receipts
   }
+
+  /// How many events the server had accepted at a time, by its own clock: the size of the largest receipt, in the log or in its notes, that
+  /// is not later. 0 if there is none. `state(asOf:)` of a projection with it gives the value as of a receipt time.
+  ///
+  /// Throws errors of the file system, and `LogError.Code.corrupt` for damaged notes.
+  public func acceptedSize(at time: Timestamp, _ policy: Policy) throws -> Offset {
+    let directory = "\(path)/\(History.folder)/\(identity.epochID.hexadecimal)"
+    let noted = try NoteFile(directory, environment.fileSystem).notes.compactMap { try? Receipt($0, policy) }.map { ($0.size, $0.time) }
+    let logged = try receiptTimes(policy).map { ($0.size, $0.time) }
+    return (noted + logged).filter { $0.1 <= time && $0.0 <= size }.map(\.0).max() ?? 0
+  }
 }

@@ -13,7 +13,7 @@ public struct Receipt: Sendable, Hashable {
   /// How many events it covers.
   public var size: Offset { checkpoint.head.size }
 
-  /// Throws ``LogError/Code/notProven`` if the policy is not met, and ``LogError/Code/invalidText`` for what is no checkpoint.
+  /// Throws `LogError.Code.notProven` if the policy is not met, and `LogError.Code.invalidText` for what is no checkpoint.
   public init(_ note: SignedNote, _ policy: Policy) throws {
     checkpoint = try Checkpoint(note.text)
     let seconds = policy.cosignatures(of: note).map(\.cosignature.seconds).max()

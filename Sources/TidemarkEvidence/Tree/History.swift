@@ -32,7 +32,7 @@ public struct History: Sendable {
   ///
   /// A log that is open for reading leaves the directory as it is.
   ///
-  /// Throws ``LogError/Code/corrupt`` if the log ends before events whose hashes were kept, and errors of the file system.
+  /// Throws `LogError.Code.corrupt` if the log ends before events whose hashes were kept, and errors of the file system.
   public init(_ log: Log) throws {
     self.log = log
     isWriter = log.isWriter
@@ -205,8 +205,8 @@ public struct History: Sendable {
 // MARK: Proofs
 
 extension History: TreeNodes {
-  /// The root at a size that was hashed. Throws ``LogError/Code/offsetOutOfRange`` beyond it, ``LogError/Code/trimmed`` for one that needs
-  /// events that are gone, and ``LogError/Code/corrupt``.
+  /// The root at a size that was hashed. Throws `LogError.Code.offsetOutOfRange` beyond it, `LogError.Code.trimmed` for one that needs
+  /// events that are gone, and `LogError.Code.corrupt`.
   public mutating func root(at size: Offset) throws -> Digest256 {
     try check(size)
     return try root(size: size, SHA256())

@@ -1,3 +1,4 @@
+import TidemarkEvidence
 import TidemarkLog
 import TidemarkProjections
 import TidemarkText
@@ -10,6 +11,9 @@ struct DefinedValues {
 
   static let restart = CommandDescription.Option(
     "restart", nil, "begin again with the first event that is left, if what the values need was trimmed; they then lack what came before")
+
+  static let axis = CommandDescription.Option(
+    "axis", choices: ["device", "receipt"], "whose clock a time is of: the devices' (default) or that of the server's receipts")
 
   let log: Log
   let projection: DefinedProjection
@@ -58,6 +62,14 @@ struct DefinedValues {
         throw arguments.error("\(name) \(text)", why: "it is neither an offset, a time such as 2013-03-10T12:00:00Z, nor now")
       }
     }
+  }
+
+  /// A moment, on the axis that was asked for.
+  func moment(_ name: String, _ arguments: ParsedArguments) throws -> Moment {
+    let moment = try Moment(name, arguments)
+    guard arguments.value("axis") == "receipt", case .time(let time) = moment else { return moment }
+    guard let policy = try arguments.policy else { throw arguments.error("--axis receipt", why: "receipts count by a --policy") }
+    return .offset(try log.acceptedSize(at: time, policy))
   }
 
   /// Tells by which release of the time zone database windows go.
