@@ -283,7 +283,8 @@ class Mutant:
         server = self.world.place()
         shutil.copytree(self.world.server.folder, server)
         done = subprocess.run([self.world.tidemark, "checkpoint", self.log.path, "--countersign", server], capture_output=True)
-        self.answer = ("proven", {}) if done.returncode == 0 else ("refuted", {"refused": "refuted"})
+        told = b"a history went back or was changed" in done.stderr or b"is not proven to be a continuation" in done.stderr
+        self.answer = ("proven" if done.returncode == 0 else "refuted", {"refused" if told else done.stderr.decode()[:99]: "refuted"})
 
     def keep_tree_of(self, change):
         """Keeps the tree of a changed log beside the unchanged one."""
