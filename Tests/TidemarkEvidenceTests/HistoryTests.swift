@@ -49,9 +49,10 @@ import TidemarkLog
     let older = naiveRoot(leaves[..<890], hasher)
     try fixture.evidence.save()
     try fixture.log.close()
-    for name in ["frontier", "level-1", "leaves-0"] {
+    let names = ["frontier", "level-1", "leaves-0"]
+    let originals = try names.map { try #require(try fixture.disk.contents("\(fixture.directory)/\($0)")) }
+    for (name, original) in zip(names, originals) {
       let path = "\(fixture.directory)/\(name)"
-      let original = try #require(try fixture.disk.contents(path))
       let steps = max(1, original.count / 150)
       for at in stride(from: 0, through: original.count, by: steps) {
         for change in 0..<2 {
@@ -67,7 +68,7 @@ import TidemarkLog
             #expect(proof.isValid(leaf: leaves[Int(offset)], root: older, hasher), "\(name) \(at) \(change) \(offset)")
           }
           try log.close()
-          try fixture.disk.replace(path, with: original)
+          for (name, original) in zip(names, originals) { try fixture.disk.replace("\(fixture.directory)/\(name)", with: original) }
         }
       }
     }

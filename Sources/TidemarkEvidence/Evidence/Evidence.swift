@@ -21,11 +21,11 @@ public final class Evidence: Sendable {
   private struct State {
     var history: History
     var notes: NoteFile
-    /// The key in force; nil before the first.
-    var publicKey: [UInt8]?
-    /// Of what was signed last, and found to be the beginning of this history.
-    var signed: TreeHead?
+    /// The largest that was signed, found to be the beginning of this history, and its note.
+    var signed: (head: TreeHead, note: SignedNote)?
     var receipted: Offset = 0
+    /// The key that a key event brought, by the event's offset.
+    var key: (offset: Offset, publicKey: [UInt8])?
   }
 
   /// Takes up the evidence of a log; without any yet, nothing is written before the first ``checkpoint()``.
@@ -41,30 +41,41 @@ public final class Evidence: Sendable {
     self.keys = keys
     var history = try History(log)
     let notes = try NoteFile(history.directory, log.environment.fileSystem)
-    let newest = try notes.notes.last.map { try Checkpoint($0.text).head }
-    if let newest {
+    let heads = try notes.notes.map { (head: try Checkpoint($0.text).head, note: $0) }
+    let largest = heads.max { $0.head.size < $1.head.size }
+    if let head = largest?.head {
       try history.update()
-      guard newest.size <= history.head.size, try history.root(at: newest.size) == newest.root else {
+      guard head.size <= history.head.size, try history.root(at: head.size) == head.root else {
         throw LogError(
-          .inconsistent, "the history is not what was signed", file: log.path, offsets: 0..<newest.size,
-          why: "size \(newest.size) was signed with another root", advice: "keep everything, run audit, and go on in a new epoch")
+          .inconsistent, "the history is not what was signed", file: log.path, offsets: 0..<head.size,
+          why: "size \(head.size) was signed with another root", advice: "keep everything, run audit, and go on in a new epoch")
       }
     }
-    let publicKey = try Self.publicKey(log, history)
-    var state = State(history: history, notes: notes, publicKey: publicKey, signed: newest)
-    let receipt = state.notes.notes.last { $0.signatures.count > 1 }
-    state.receipted = try receipt.map { try Checkpoint($0.text).head.size } ?? 0
+    var state = State(history: history, notes: notes, signed: largest)
+    let receipt = heads.filter { $0.note.signatures.count > 1 }.max { $0.head.size < $1.head.size }
+    state.receipted = receipt?.head.size ?? 0
     // What was not committed before the process ended goes along with the next commit.
-    if let receipt, log.isWriter, try Self.isMissing(receipt, log, history) { try log.stage(control: .receipt, data: receipt.bytes) }
+    if let receipt, log.isWriter, try Self.isMissing(receipt.note, log, history) {
+      try log.stage(control: .receipt, data: receipt.note.bytes)
+    }
     self.state = Locked(state)
   }
 
-  private static func publicKey(_ log: Log, _ history: History) throws -> [UInt8]? {
-    let offset = history.frontier.lastKeyRecord
+  /// The key in force behind all events that are hashed; nil if there is none. Only what the log says counts, so that an append whose outcome
+  /// was unknown does no harm.
+  private func publicKey(_ state: inout State) throws -> [UInt8]? {
+    try state.history.update()
+    let offset = state.history.frontier.lastKeyRecord
     guard offset != Frontier.none else { return nil }
-    if offset >= log.first, let record = KeyRecord(try log.event(at: offset).data, of: log.identity) { return record.publicKey }
-    // Trimmed, or not what it should be: the whole chain tells.
-    return try KeyChain(of: log).entries.last?.publicKey
+    if let known = state.key, known.offset == offset { return known.publicKey }
+    let record = offset >= log.first ? KeyRecord(try log.event(at: offset).data, of: log.identity) : nil
+    var publicKey = record?.publicKey
+    if publicKey.map({ key in keys.map { (try? $0.sign([], publicKey: key)) == nil } ?? true }) ?? true {
+      // Trimmed, or not this device's: the whole chain tells.
+      publicKey = try KeyChain(of: log).entries.last?.publicKey
+    }
+    state.key = publicKey.map { (offset, $0) }
+    return publicKey
   }
 
   private static func isMissing(_ receipt: SignedNote, _ log: Log, _ history: History) throws -> Bool {
@@ -79,7 +90,7 @@ public final class Evidence: Sendable {
 
   /// The key that signs now; nil before the first checkpoint.
   public var key: VerifierKey? {
-    get throws { try state.withLock { $0.publicKey }.map { try VerifierKey(name: origin, kind: .note, publicKey: $0) } }
+    get throws { try state.withLock { try publicKey(&$0) }.map { try VerifierKey(name: origin, kind: .note, publicKey: $0) } }
   }
 
   /// All notes, oldest first: checkpoints that were signed, and receipts.
@@ -99,9 +110,9 @@ public final class Evidence: Sendable {
   public func checkpoint() throws -> SignedNote {
     try state.withLock { state in
       let keys = try signingKeys()
-      let publicKey = try state.publicKey ?? changeKey(&state, keys)
+      let publicKey = try publicKey(&state) ?? changeKey(from: nil, keys)
       let head = try state.history.update()
-      if let last = state.notes.notes.last, state.signed == head { return last }
+      if let signed = state.signed, signed.head == head { return signed.note }
       try state.history.save()
       let text = Checkpoint(origin: origin, head: head).text
       let key = try VerifierKey(name: origin, kind: .note, publicKey: publicKey)
@@ -111,7 +122,7 @@ public final class Evidence: Sendable {
         throw LogError(.missingKey, "the key's signature does not verify", why: "the key provider signed with another", advice: "check it")
       }
       try state.notes.append(note)
-      state.signed = head
+      state.signed = (head, note)
       return note
     }
   }
@@ -124,8 +135,8 @@ public final class Evidence: Sendable {
   public func rotateKey() throws -> VerifierKey {
     try state.withLock { state in
       let keys = try signingKeys()
-      let old = state.publicKey
-      let publicKey = try changeKey(&state, keys)
+      let old = try publicKey(&state)
+      let publicKey = try changeKey(from: old, keys)
       if let old { try keys.removeKey(publicKey: old) }
       return try VerifierKey(name: origin, kind: .note, publicKey: publicKey)
     }
@@ -139,11 +150,10 @@ public final class Evidence: Sendable {
     return keys
   }
 
-  private func changeKey(_ state: inout State, _ keys: any SigningKeyProvider) throws -> [UInt8] {
+  /// Makes a key, and the event that says so durable.
+  private func changeKey(from old: [UInt8]?, _ keys: any SigningKeyProvider) throws -> [UInt8] {
     let publicKey = try keys.makeKey()
-    let record = try KeyRecord(log.identity, from: state.publicKey, to: publicKey, keys)
-    _ = try log.commit(control: .keyRotation, data: record.bytes)
-    state.publicKey = publicKey
+    _ = try log.commit(control: .keyRotation, data: KeyRecord(log.identity, from: old, to: publicKey, keys).bytes)
     return publicKey
   }
 

@@ -28,7 +28,7 @@ public struct History: Sendable {
   static let folder = "evidence"
   static let groupCount: UInt64 = 256
 
-  /// Takes up the tree of a log. Hashes what is new only with ``update()``, unless the tree has to be made again.
+  /// Takes up the tree of a log. Hashes what is new, or everything if the tree has to be made again, only with ``update()``.
   ///
   /// A log that is open for reading leaves the directory as it is.
   ///
@@ -173,14 +173,10 @@ public struct History: Sendable {
     }
   }
 
+  /// Begins again. Everything is hashed by the next update.
   private mutating func rebuild() throws {
-    if isWriter {
-      try makeDirectory()
-      try files.removeAll()
-    }
+    if isWriter, try log.environment.fileSystem.status(directory) != nil { try files.removeAll() }
     try begin()
-    try extend(to: isWriter ? log.durable : log.durable)
-    try save()
   }
 
   /// The tree where the log begins.
@@ -195,6 +191,7 @@ public struct History: Sendable {
       return
     }
     // Removed before there was a tree, or lost: nothing tells what these events were.
+    if isWriter { try makeDirectory() }
     let hasher = SHA256()
     var range = CompactRange()
     while range.size < first { try append(Descriptor(lost: range.size).leaf(hasher), to: &range, hasher) }
