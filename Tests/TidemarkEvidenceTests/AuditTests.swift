@@ -44,6 +44,36 @@ import TidemarkLog
     #expect(try fixture.audit(.receipted, right).verdict == .proven)
   }
 
+  @Test func `a policy that names keys of other histories only proves nothing of this one`() throws {
+    let fixture = try Fixture()
+    let other = try Fixture(seed: 2)
+    for log in [fixture, other] {
+      try log.append(5)
+      try log.receipt()
+      try log.append(1)
+    }
+    let key = try #require(try other.evidence.key)
+    let report = try fixture.audit(.receipted, Policy("log \(key)\nwitness server \(fixture.server.key)\nquorum server\n"))
+    #expect(report.verdict == .unproven)
+    #expect(report.findings.contains { $0.kind == .deviceKey && $0.weight == .unproven })
+  }
+
+  @Test func `a log that was just trimmed is proven by the receipts that it had`() throws {
+    let fixture = try Fixture()
+    for step in 0..<2 {
+      try fixture.append(100)
+      try fixture.receipt(1_700_000_000 + Int64(step))
+      try fixture.append(1)
+      try fixture.log.seal()
+    }
+    let chain = try KeyChain(of: fixture.log)
+    try fixture.evidence.trim(below: 150)
+    // The key's event is gone, and repeated behind what the receipt covers.
+    #expect(try fixture.log.first > #require(chain.entries.first).offset)
+    let report = try fixture.audit()
+    #expect(report.verdict == .proven && report.receipts.count == 1, "\(report.findings)")
+  }
+
   @Test func `a receipt that was swapped for one of another history is refuted`() throws {
     let fixture = try Fixture()
     let other = try Fixture(seed: 2)

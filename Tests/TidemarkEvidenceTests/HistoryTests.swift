@@ -118,4 +118,45 @@ import TidemarkLog
     #expect(again.isValid(from: head.root, to: try fixture.evidence.update().root, hasher))
     #expect(try fixture.audit().verdict == .proven)
   }
+  /// The group of 256 that the log then begins in has lost its first leaves.
+  @Test(arguments: [150, 300, 420, 700]) func `roots behind the floor are known from the trim event alone`(floor: UInt64) throws {
+    let fixture = try Fixture()
+    for step in 0..<8 {
+      try fixture.append(100)
+      try fixture.receipt(1_700_000_000 + Int64(step))
+      try fixture.log.seal()
+    }
+    try fixture.append(1)
+    let notes = try fixture.evidence.notes.map { try Checkpoint($0.text).head }
+    let first = try fixture.evidence.trim(below: floor)
+    try fixture.append(3)
+    try fixture.receipt(1_700_000_100)
+    try fixture.append(1)
+    #expect(first > 0 && first <= floor)
+    // What an audit has: nothing of what was kept.
+    let reader = try Log.openForReading(at: "/log", options: fixture.options, environment: fixture.environment)
+    for name in try fixture.disk.list(fixture.directory) where name != "notes" { try fixture.disk.remove("\(fixture.directory)/\(name)") }
+    var history = try History(reader)
+    try history.update()
+    for head in notes where head.size >= first { #expect(try history.root(at: head.size) == head.root, "size \(head.size)") }
+    let report = try fixture.audit()
+    #expect(report.verdict == .proven, "\(report.findings)")
+    #expect(report.receipts.count == Set(notes.map(\.size)).count { $0 >= first } + 1)
+  }
+  @Test func `the descriptor of one event is the one that reading all gives`() throws {
+    let fixture = try Fixture()
+    for count in [1, 5, 30] {
+      try fixture.append(count)
+      try fixture.receipt()
+      fixture.clock.reboot()
+      try fixture.reopen()
+    }
+    let all = try fixture.descriptors()
+    for _ in 0..<2 {
+      for offset in 0..<fixture.evidence.receiptedSize {
+        #expect(try fixture.evidence.proof(of: offset).descriptor == all[Int(offset)], "offset \(offset)")
+      }
+      try fixture.log.seal()
+    }
+  }
 }

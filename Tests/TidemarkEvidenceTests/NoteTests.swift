@@ -131,6 +131,7 @@ import TidemarkLog
     for text in [
       "", "witness a \(key)\n", "quorum a\n", "witness a \(key)\nquorum a\nquorum a\n", "witness a \(key)\nwitness a \(key)\nquorum a\n",
       "witness none \(key)\nquorum none\n", "log \(key)\nquorum none\n", "witness a \(device)\nquorum a\n", "group g any a\nquorum g\n",
+      "log \(device)\nlog \(device)\nquorum none\n",
       "witness a \(key)\ngroup g 2 a\nquorum g\n", "witness a \(key)\ngroup g 0 a\nquorum g\n",
       "witness a \(key)\ngroup g any a a\nquorum g\n",
       "witness a \(key)\ngroup g any a\ngroup h any a\nquorum h\n", "nonsense\nquorum none\n", "quorum\n", "witness a x+y+z\nquorum a\n",

@@ -85,7 +85,9 @@ import TidemarkLog
     for offset: UInt64 in 4...6 {
       #expect(try fixture.log.event(at: offset).session?.bootID == fixture.clock.bootID, "event \(offset)")
       var cursor = try fixture.log.read(Query(offsets: offset..<7))
-      #expect(try cursor.nextRecord()?.0 == offset && cursor.session?.bootID == fixture.clock.bootID, "event \(offset)")
+      let found = try cursor.nextRecord()?.0
+      #expect(found == offset)
+      #expect(cursor.session?.bootID == fixture.clock.bootID, "event \(offset)")
     }
     #expect(try fixture.log.event(at: 2).session?.bootID != fixture.clock.bootID)
   }

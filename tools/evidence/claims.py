@@ -119,17 +119,16 @@ class Verifiers:
         name, identifier, material = claim["key"].split("+", 2)
         key = base64.b64decode(material)[1:]
         body, _, signatures = claim["note"].rpartition("\n\n")
-        for written in signatures.splitlines():
-            _, signer, blob = written.split(" ")
-            data = base64.b64decode(blob)
-            if (signer, data[:4].hex()) == (name, identifier):
-                break
-        else:
-            return "no signature of this key"
-        message = body.encode() + b"\n"
-        if claim["kind"] == "cosignature":
-            message = b"cosignature/v1\ntime %d\n" % int.from_bytes(data[4:12], "big") + message
-        return "ok" if openssl_verify(key, message, data[-64:], self.folder) else "no"
+        parts = [written.split(" ") for written in signatures.splitlines()]
+        found = [base64.b64decode(blob) for _, signer, blob in parts if signer == name]
+        found = [data for data in found if data[:4].hex() == identifier]
+        for data in found:
+            message = body.encode() + b"\n"
+            if claim["kind"] == "cosignature":
+                message = b"cosignature/v1\ntime %d\n" % int.from_bytes(data[4:12], "big") + message
+            if not openssl_verify(key, message, data[-64:], self.folder):
+                return "no"
+        return "ok" if found else "no signature of this key"
 
 
 def openssl_verify(key, message, signature, folder):

@@ -163,9 +163,8 @@ class Forgery:
         os.makedirs(os.path.join(folder, "segments"))
         with open(os.path.join(folder, "identity"), "wb") as stream:
             stream.write(self.identity)
-        for name in ("live",):
-            if os.path.exists(os.path.join(folder, name)):
-                os.remove(os.path.join(folder, name))
+        if os.path.exists(os.path.join(folder, "live")):
+            os.remove(os.path.join(folder, "live"))
         offset, user_end, session, session_offset, pin = self.base, None, None, NO_SESSION, None
         for segment in self.segments:
             base, page, digest = offset, segment.page, RecordDigest()
@@ -181,6 +180,8 @@ class Forgery:
             struct.pack_into("<Q", page, PAGE - 8, xxh64(bytes(page[: PAGE - 8])))
             seed, body = segment_seed(segment.log_id, segment.epoch, segment.id), [bytes(page)]
             for frame in segment.frames:
+                if frame.kind == EVENTS and not frame.records:
+                    continue
                 raw = frame.contents()
                 body.append(self.encode(frame, raw, offset, seed))
                 if frame.kind == GAP:

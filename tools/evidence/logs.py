@@ -35,7 +35,7 @@ class MadeLog:
             raise SystemExit(f"tidemark {' '.join(arguments)}: exit code {done.returncode}: {done.stderr.decode(errors='replace')}")
         return done.stdout
 
-    def append(self, count, batch=3, **fields):
+    def append(self, count, batch=3, options=(), **fields):
         """Appends events with all that an event can have."""
         lines = []
         for number in range(self.count, self.count + count):
@@ -45,7 +45,7 @@ class MadeLog:
         self.count += count
         data = "\n".join(lines).encode() + b"\n"
         self.run("append", self.path, "--type-from", "/kind", "--subject-from", "/gate", "--actor-from", "/by", "--id-from", "/id",
-                 "--batch", str(batch), *(("--time-from", "/at") if "at" in fields else ()), "-", lines=data)
+                 "--batch", str(batch), *options, *(("--time-from", "/at") if "at" in fields else ()), "-", lines=data)
 
     def checkpoint(self, countersigned=True, accepts=(0,)):
         return self.run("checkpoint", self.path, *(("--countersign", self.server.folder) if countersigned else ()), accepts=accepts)

@@ -122,7 +122,7 @@ def _(m):
     m.log.edit(change)
 
 
-@kind("gap in the place of an event", LOG, "root-differs", True, count=2)
+@kind("gap in the place of an event", LOG, "root-differs", True, count=2, is_told=True)
 def _(m):
     m.log.edit(lambda forgery: forgery.lose(m.choose()))
 
@@ -403,14 +403,24 @@ def _(m):
     m.reidentify(log_id=bytes(range(16, 32)))
 
 
-@kind("uncovered event changed, the kept tree left", LOG, "tree-differs", False, why="nobody signed it")
+@kind("event changed that only the device signed", LOG, "root-differs", True, source="changed")
 def _(m):
-    m.log.edit(lambda forgery: setattr(forgery.record(m.world.uncovered), "data", b"0"), keeps_tree=True)
+    m.log.edit(lambda forgery: setattr(forgery.record(m.source.uncovered), "data", b"0"))
 
 
-@kind("uncovered events cut, the kept tree left", LOG, "shorter", False, why="nobody signed it")
+@kind("events cut that only the device signed", LOG, "shorter", True, source="changed")
 def _(m):
-    m.log.edit(lambda forgery: forgery.cut(m.world.uncovered), keeps_tree=True)
+    m.log.edit(lambda forgery: forgery.cut(m.source.uncovered))
+
+
+@kind("kept tree of other events", LOG, "tree-differs", False, why="nobody signed it")
+def _(m):
+    m.keep_tree_of(lambda forgery: setattr(forgery.record(m.world.uncovered), "data", b"0"))
+
+
+@kind("kept tree of more events", LOG, "shorter", False, why="nobody signed it")
+def _(m):
+    m.keep_tree_of(lambda forgery: forgery.append(m.world.spare_record()))
 
 
 @kind("byte of a sealed segment flipped", LOG, "storage", True, source="sealed")
@@ -424,7 +434,7 @@ def _(m):
     os.remove(os.path.join(m.segments, min(os.listdir(m.segments))))
 
 
-@kind("newest segment cut in the middle", LOG, "shorter", True)
+@kind("newest segment cut in the middle", LOG, "shorter", True, is_told=True)
 def _(m):
     name = max(os.listdir(m.segments))
     edit_text(os.path.join(m.segments, name), lambda data: data[: (4096 + len(data.rstrip(bytes(1)))) // 2])

@@ -125,10 +125,11 @@ struct AuditWork {
     guard root == checkpoint.head.root else {
       return add(.rootDiffers, .refuted, 0..<size, "\(what) is for other events: \(lastAgreement(below: size))")
     }
-    guard let publicKey = keys.publicKey(at: size), let key = try? VerifierKey(name: origin, kind: .note, publicKey: publicKey) else {
+    let candidates = keys.publicKeys(at: size).compactMap { try? VerifierKey(name: origin, kind: .note, publicKey: $0) }
+    if candidates.isEmpty {
       return add(.signature, log.first > 0 ? .notChecked : .refuted, place, "\(what): no key was in force at size \(size)")
     }
-    guard note.isSigned(by: key) else {
+    guard candidates.contains(where: { note.isSigned(by: $0) }) else {
       return add(.signature, .refuted, place, "\(what) is not signed by the key that was in force at size \(size)")
     }
     if note.signatures.count == 1 {

@@ -115,8 +115,7 @@ def verifier_key(text, kind):
 class Policy:
     def __init__(self, text):
         self.logs, self.witnesses, self.groups, self.quorum, self.taken = [], {}, {}, None, {"none"}
-        good = not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text) and text.count("\n") <= 1000
-        demand(good, "unreadable", "control characters, or more than 1,000 lines")
+        demand(not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text) and text.count("\n") <= 1000, "unreadable", "no text of a policy")
         for words in (re.findall(r"[^ \t]+", line) for line in text.split("\n")):
             if words and not words[0].startswith("#"):
                 good = self.add(words[0], words, {"none": None, **self.witnesses, **self.groups})
@@ -164,7 +163,7 @@ class Note:
 
 class Event:
     """An event of the bundle, and its descriptor."""
-    problem = note = time = None
+    problem = note = None
     def __init__(self, text):
         with reading("a line of events.jsonl"):
             line = json.loads(text)
@@ -172,16 +171,16 @@ class Event:
             length, self.kind, type_size, actor, content, subject, extensions = struct.unpack_from("<IBxxB34xBBHH", record)
             head = 48 + type_size + actor + content + subject
             good = type(self.offset) is int and self.offset >= 0 and length == len(record) and length >= head + extensions
-            good = good and self.role in ("chosen", "receipt", "key") and self.kind == {"receipt": 4, "key": 5}.get(self.role, self.kind)
+            good = good and self.kind == {"receipt": 4, "key": 5, "chosen": self.kind}[self.role]
             demand(good, "unreadable", "an event with a wrong offset or role, or a record of another form")
-        self.name, self.data, self.type = self.offset, record[head + extensions :], ascii(record[48 : 48 + type_size].decode("utf8", "replace"))
+        self.name, self.data = self.offset, record[head + extensions :]
         digests = sha256(session) if session else bytes(32), sha256(record[head : head + extensions]), sha256(self.data)
         self.descriptor = b"TMD1" + b"".join(digests) + record[:head]
 
 class Bundle:
     """What a bundle shows, judged by a policy. What is wrong with an event or a note stays with it."""
     def __init__(self, folder, policy):
-        self.folder, self.policy, self.keys = folder, policy, []
+        self.folder, self.policy, self.keys, self.times = folder, policy, [], []
         with reading("the bundle"):
             manifest, steps = json.loads(self.read("manifest.json")), json.loads(self.read("consistency.json"))
             self.origin, self.chosen, self.ids = manifest["origin"], manifest["chosen"], bytes.fromhex(manifest["log"] + manifest["epoch"])
@@ -191,8 +190,10 @@ class Bundle:
             parts = self.read("notes").split(b"\n\n")
             demand(good and len(parts) % 2 == 1 and len(parts) > 1 and not parts[-1], "unreadable", "a manifest or notes of another form")
             self.notes = [Note(b"%s\n\n%s\n" % pair) for pair in zip(parts[::2], parts[1::2])]
-            lines = filter(None, self.read("events.jsonl").decode().split("\n"))
-            self.events = sorted(map(Event, lines), key=lambda event: event.offset)
+            lines = self.read("events.jsonl").decode().split("\n")
+            self.events = sorted((Event(line) for line in lines if line), key=lambda event: event.offset)
+            self.at = {event.offset: event for event in self.events}
+            demand(len(self.at) == len(self.events), "unreadable", "an offset that stands there twice")
         keys, receipts = ([event for event in self.events if event.kind == kind] for kind in (5, 4))
         for check, subjects in ((self.check_proof, self.events), (self.check_key, keys), (self.check_note, self.notes),
                                 (self.check_step, self.notes[:-1]), (self.check_receipt, receipts)):
@@ -211,11 +212,10 @@ class Bundle:
         event.note = next((known for known in self.notes if (known.text, known.signatures) == (note.text, note.signatures)), None)
         demand(event.note, "missing", "its proof is for a note that is not among the notes", "unproven")
         with reading("its proof"):
-            good = (title, extra[:6], index[:6]) == ("c2sp.org/tlog-proof@v1", "extra ", "index ")
-            demand(good, "unreadable", "its proof is of another form")
+            demand((title, extra[:6], index[:6]) == ("c2sp.org/tlog-proof@v1", "extra ", "index "), "unreadable", "a proof of another form")
             demand(number(index[6:]) == event.offset, "order", "its proof is for offset %s" % index[6:])
             root = inclusion_root(sha256(b"\0", event.descriptor), event.offset, note.size, [unbase64(line) for line in hashes])
-            good = root == note.root and unbase64(extra[6:]) == event.descriptor
+            good = (root, unbase64(extra[6:])) == (note.root, event.descriptor)
             demand(good, "root-differs", "its record does not lead to the root that was signed")
     def check_key(self, event):
         data, message, before, key = event.data, b"tidemark key rotation v1\n" + event.data[:98], event.data[34:66], event.data[66:98]
@@ -223,13 +223,13 @@ class Bundle:
         good = good and (is_signed(before, message, data[162:]) if data[1] else not any(before + data[162:]))
         good = good and (not self.keys or self.keys[-1][1] in (before, key))
         demand(good, "key-record", "a key event that does not follow from those before it, or is not signed")
-        self.keys.append((event.offset, key))
+        self.keys.append((event.offset, key, before))
     def check_note(self, note):
         demand(note.origin == self.origin, "other-history", "it is of %s" % note.origin)
         pinned = [key for name, key in self.policy.logs if name == self.origin]
-        demand(pinned or not self.policy.logs, "device-key", "the policy names other logs, and not this one", "unproven")
-        demand(not self.keys or {key for _, key in self.keys}.issuperset(pinned), "device-key", "a pinned key is not this device's")
-        keys = [key for offset, key in self.keys if offset < note.size][-1:] or pinned
+        demand(pinned or (self.keys and not self.policy.logs), "device-key", "nothing names its key, or only those of others", "unproven")
+        demand(not self.keys or {key for _, key, _ in self.keys}.issuperset(pinned), "device-key", "a pinned key is not this device's")
+        keys = [key for at, key, _ in self.keys if at < note.size][-1:] or (self.keys[0][1:] if self.keys else pinned)  # trimmed: see Keys
         demand(any(note.signature(self.origin, key, 1) for key in keys), "signature", "it is not signed by the key that was in force")
         signed = {name: note.signature(*key, 4) for name, key in self.policy.witnesses.items()}
         times = {name: int.from_bytes(data[:8], "big") for name, data in signed.items() if data}
@@ -237,8 +237,8 @@ class Bundle:
         note.time = max(times.values())
     def check_step(self, before):
         after = self.notes[self.notes.index(before) + 1]
-        demand(before.size <= after.size and before.time <= (after.time or before.time), "order", "the next note is smaller or earlier")
-        hashes = self.steps.get((before.size, after.size), [] if before.size == after.size else None)
+        demand(before.size <= after.size and (after.problem or before.time <= after.time), "order", "the next note is smaller or earlier")
+        hashes = self.steps.get((before.size, after.size), () if before.size == after.size else None)
         demand(hashes is not None, "missing", "no proof that %d events continue it" % after.size, "unproven")
         roots = consistency_roots(before.size, after.size, hashes, before.root)
         demand(roots == (before.root, after.root), "root-differs", "%d events do not continue it" % after.size)
@@ -248,18 +248,18 @@ class Bundle:
         self.check_note(note)
         demand(note.size <= event.offset, "order", "a receipt that covers itself")
         demand(all(other.size != note.size or other.root == note.root for other in self.notes), "root-differs", "so a note is wrong")
-        event.time = note.time
+        self.times.append((event.offset, note.time))
     def bracket(self, offset):
-        event = next((event for event in self.events if (event.offset, event.role) == (offset, "chosen")), None)
-        demand(event, "missing", "it was chosen, and is not in the bundle", "unproven")
+        event = self.at.get(offset)
+        demand(event and event.role == "chosen", "missing", "it was chosen, and is not in the bundle", "unproven")
         for subject in [event] + self.notes[self.notes.index(event.note) if event.note else 0 :]:
             if subject.problem:
                 raise subject.problem
         before = min(note.time for note in self.notes if note.size > offset and not note.problem)
-        after = max((other.time for other in self.events if other.time is not None and other.offset < offset), default=None)
+        after = max((seconds for at, seconds in self.times if at < offset), default=None)
         demand(after is None or after <= before, "order", "the receipt before it has a later time than the one that covers it")
         first, last = (time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds or 0)) for seconds in (after, before))
-        return "%s, appended %sbefore %s" % (event.type, "" if after is None else "after %s and " % first, last)
+        return "appended %sbefore %s" % ("" if after is None else "after %s and " % first, last)
 
 def judge(folder, policy):
     weights = []
@@ -273,7 +273,7 @@ def judge(folder, policy):
                 print("%d proven: %s" % (offset, bundle.bracket(offset)))
             except Problem as problem:
                 say(offset, problem)
-        for subject in bundle.notes + [event for event in bundle.events if event.role != "chosen"]:
+        for subject in bundle.notes + [event for event in bundle.events if event.offset not in bundle.chosen]:
             if subject.problem:
                 say(subject.name, subject.problem)
     except Exception as problem:  # whatever the input does: it proves nothing

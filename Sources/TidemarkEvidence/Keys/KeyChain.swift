@@ -15,6 +15,8 @@ public struct KeyChain: Sendable {
   /// Offsets of key events that do not follow from those before them; they change nothing.
   public private(set) var refused: [Offset] = []
   private let isTrimmed: Bool
+  /// The key before the first one.
+  private var previous: [UInt8]?
 
   /// Without a key.
   ///
@@ -32,11 +34,20 @@ public struct KeyChain: Sendable {
       refused.append(offset)
       return
     }
+    if entries.isEmpty { previous = record.previous }
     entries.append(Entry(offset: offset, publicKey: record.publicKey))
   }
 
   /// The key that signs checkpoints of a size: the last whose event is among so many. Nil before the first.
   public func publicKey(at size: Offset) -> [UInt8]? { entries.last { $0.offset < size }?.publicKey }
+
+  /// The keys that may sign a checkpoint of a size: that one. Of a trimmed log, whose first key event may be a repetition, before that its
+  /// key and the one before it.
+  func publicKeys(at size: Offset) -> [[UInt8]] {
+    if let key = publicKey(at: size) { return [key] }
+    guard isTrimmed, let first = entries.first else { return [] }
+    return [first.publicKey] + (previous.map { [$0] } ?? [])
+  }
 
   /// Of a whole log: reads all of it. Throws errors of the file system.
   public init(of log: Log) throws {

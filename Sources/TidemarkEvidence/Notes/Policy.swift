@@ -37,6 +37,7 @@ public struct Policy: Sendable {
       case ("log", 2...3):
         let key = try VerifierKey(words[1])
         guard key.kind == .note else { throw refuse("a log's key is of kind 1") }
+        guard !logs.contains(where: { $0.publicKey == key.publicKey }) else { throw refuse("this key is there already") }
         logs.append(key)
       case ("witness", 3...4):
         let key = try VerifierKey(words[2])

@@ -244,15 +244,40 @@ extension History: TreeNodes {
 
   mutating func node(level: Int, index: UInt64) throws(LogError) -> Digest256 {
     if let known = frontier.range.subtree(level: level, index: index) ?? frontier.floor.subtree(level: level, index: index) { return known }
+    let start = index << UInt64(level)
+    let floor = frontier.floor.size
+    if start < floor, floor < start + 1 << UInt64(level) {
+      // Of what lies below the floor the roots of the complete subtrees are known, and no more is needed.
+      let left = try node(level: level - 1, index: 2 * index)
+      return SHA256().node(left, try node(level: level - 1, index: 2 * index + 1))
+    }
     let step = level & 7
     if step == 0, level > 0, let known = try load(level: level / 8, index: index) { return known }
     let first = index << UInt64(step == 0 && level > 0 ? 8 : step)
     let below = step == 0 && level > 0 ? level / 8 - 1 : level / 8
     let count = 1 << (step == 0 && level > 0 ? 8 : step)
-    let group = try hashes(level: below, group: first / Self.groupCount)
-    let start = Int(first % Self.groupCount)
-    guard start + count <= group.count else { preconditionFailure("a complete subtree lies within its group") }
-    return Self.fold(group[start..<start + count], SHA256())
+    do throws(LogError) {
+      let group = try hashes(level: below, group: first / Self.groupCount)
+      let place = Int(first % Self.groupCount)
+      guard place + count <= group.count else { preconditionFailure("a complete subtree lies within its group") }
+      return Self.fold(group[place..<place + count], SHA256())
+    } catch {
+      // The group that the floor lies in: its beginning is gone, if it was not kept, but this is behind it.
+      guard error.code == .trimmed, start >= floor else { throw error }
+      return Self.fold(try hashes(level: below, behindFloor: first..<first + UInt64(count))[...], SHA256())
+    }
+  }
+
+  private mutating func hashes(level: Int, behindFloor range: Range<UInt64>) throws(LogError) -> [Digest256] {
+    if level == 0 { return try leaves(range) }
+    var hashes: [Digest256] = []
+    for index in range {
+      guard let hash = try load(level: level, index: index) else {
+        throw Self.trimmed(range.lowerBound << UInt64(8 * level)..<range.upperBound << UInt64(8 * level), first: log.first)
+      }
+      hashes.append(hash)
+    }
+    return hashes
   }
 
   private static func fold(_ hashes: ArraySlice<Digest256>, _ hasher: SHA256) -> Digest256 {
