@@ -15,6 +15,7 @@ public struct BundleExport {
   /// Receipts that count, by size.
   private let receipts: [Receipt]
   private let keyEvents: [Offset]
+  /// Of receipts that count.
   private let receiptEvents: [Offset]
 
   /// Reads the log once for its key events and receipts.
@@ -36,7 +37,7 @@ public struct BundleExport {
     var cursor = try evidence.log.read(seen: Query(includesControlEvents: true, onDamage: .skip))
     while let event = try cursor.next() {
       if event.kind == .keyRotation { keyEvents.append(event.offset) }
-      if event.kind == .receipt { receiptEvents.append(event.offset) }
+      if event.kind == .receipt, (try? Receipt(SignedNote(event.data.array()), parsed)) != nil { receiptEvents.append(event.offset) }
     }
     self.keyEvents = keyEvents
     self.receiptEvents = receiptEvents
