@@ -14,7 +14,10 @@ public struct KeyChain: Sendable {
   public private(set) var entries: [Entry] = []
   /// Offsets of key events that do not follow from those before them; they change nothing.
   public private(set) var refused: [Offset] = []
-  private let isTrimmed: Bool
+  /// Whether events were removed, and key events with them.
+  let isTrimmed: Bool
+  /// The key that the first one followed, and that signed for it: known where key events were removed.
+  private(set) var predecessor: [UInt8]?
 
   /// Without a key.
   ///
@@ -32,6 +35,7 @@ public struct KeyChain: Sendable {
       refused.append(offset)
       return
     }
+    if entries.isEmpty { predecessor = record.previous }
     entries.append(Entry(offset: offset, publicKey: record.publicKey))
   }
 
