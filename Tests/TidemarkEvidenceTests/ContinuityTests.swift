@@ -135,6 +135,22 @@ import TidemarkLog
     #expect(try fixture.audit().verdict == .proven)
   }
 
+  @Test func `signatures do not pile up where nothing is appended, and what could not be read again is not taken`() throws {
+    let fixture = try Fixture()
+    try fixture.append(5)
+    for step in 0..<70 { try fixture.receipt(1_700_000_000 + Int64(step)) }
+    #expect(fixture.evidence.notes.allSatisfy { $0.signatures.count <= 2 })
+    try fixture.reopen()
+    try fixture.append(1)
+    #expect(try fixture.audit().verdict == .proven)
+    let note = try fixture.countersigned(1_700_000_100)
+    let more = (0..<63).map { SignedNote.Signature(name: "a", keyID: UInt32($0), bytes: [1]) }
+    let kept = fixture.evidence.notes
+    let crowded = SignedNote(text: note.text, signatures: note.signatures + more)
+    #expect(code { try fixture.evidence.accept(crowded, fixture.policy) } == .invalidText)
+    #expect(fixture.evidence.notes == kept)
+  }
+
   @Test func `a receipt that could not be staged is not called kept`() throws {
     let fixture = try Fixture()
     try fixture.append(5)

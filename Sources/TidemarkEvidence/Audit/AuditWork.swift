@@ -184,7 +184,8 @@ struct AuditWork {
     let known = Set(keys.entries.map(\.publicKey) + (keys.predecessor.map { [$0] } ?? []))
     let foreign = pinned.filter { !known.contains($0.publicKey) }
     if keys.isTrimmed {
-      // Key events were removed: one key that leads to those that are left has to do. Without any, notes are checked against the pinned ones.
+      // Key events were removed: one key that leads to those that are left has to do. If none is left, notes are checked against the pinned
+      // ones.
       if !foreign.isEmpty && foreign.count == pinned.count && !known.isEmpty {
         add(.deviceKey, .unproven, nil, "no key that the policy names leads to one that the log still has")
       } else if !foreign.isEmpty {

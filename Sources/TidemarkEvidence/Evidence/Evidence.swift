@@ -190,11 +190,13 @@ public final class Evidence: Sendable {
   ///   - policy: whose signatures count.
   ///   - commits: whether to commit it at once, for a program that ends before it appends anything.
   ///
-  /// Throws `LogError.Code.notProven` if it is not of this history, this device has not signed it, or the policy is not met, and
-  /// `LogError.Code.inconsistent` if it is for another root than this history has.
+  /// Throws `LogError.Code.invalidText` for what is no note, `LogError.Code.notProven` if it is not of this history, this device has not
+  /// signed it, or the policy is not met, and `LogError.Code.inconsistent` if it is for another root than this history has.
   @discardableResult
   public func accept(_ note: SignedNote, _ policy: Policy, commits: Bool = false) throws -> Receipt {
     let receipt = try Receipt(note, policy)
+    // What could not be read again would make the file of notes worthless.
+    _ = try SignedNote(note.bytes)
     try checkWriter()
     try state.withLock { state in
       let head = receipt.checkpoint.head
