@@ -12,12 +12,21 @@ struct AuditWork {
   private var found = Found()
   private var receipts: [AuditReport.ReceiptFact] = []
   private var checkpointCount = 0
+  /// For each name in the policy what was cosigned, and when.
+  private var cosigned: [String: [(size: Offset, seconds: UInt64)]] = [:]
+  /// What was kept beside the log, read before the log: a writer may go on meanwhile. Nil for damaged notes.
+  private let keptTree: [UInt8]?
+  private let keptNotes: [SignedNote]?
   private let origin: String
 
   init(_ log: Log, _ policy: Policy?) throws {
     self.log = log
     self.policy = policy
     origin = Checkpoint.origin(of: log.identity)
+    let directory = "\(log.path)/\(History.folder)/\(log.identity.epochID.hexadecimal)"
+    keptTree = try log.environment.fileSystem.contents("\(directory)/\(Frontier.name)")
+    keptNotes = (try? NoteFile(directory, log.environment.fileSystem))?.notes
+    try log.refresh()
     keys = KeyChain(isTrimmed: log.first > 0)
     history = try History(hashing: log)
   }
@@ -57,9 +66,7 @@ struct AuditWork {
   // MARK: What was kept
 
   mutating func checkKeptTree() throws {
-    let directory = "\(log.path)/\(History.folder)/\(log.identity.epochID.hexadecimal)"
-    let bytes = try log.environment.fileSystem.contents("\(directory)/\(Frontier.name)")
-    guard let bytes, let kept = Frontier(bytes, log.identity) else {
+    guard let keptTree, let kept = Frontier(keptTree, log.identity) else {
       add(.treeDiffers, .notChecked, nil, "no tree was kept beside the log, or it is damaged: there is nothing to compare with")
       return
     }
@@ -78,11 +85,7 @@ struct AuditWork {
   }
 
   mutating func checkNotes() throws {
-    let directory = "\(log.path)/\(History.folder)/\(log.identity.epochID.hexadecimal)"
-    var kept: [SignedNote] = []
-    do { kept = try NoteFile(directory, log.environment.fileSystem).notes } catch {
-      add(.unreadable, .refuted, nil, "the file of notes is damaged")
-    }
+    if keptNotes == nil { add(.unreadable, .refuted, nil, "the file of notes is damaged") }
     for event in found.receipts {
       guard let note = try? SignedNote(event.data) else {
         add(.unreadable, .refuted, event.offset..<event.offset + 1, "a receipt event holds no note")
@@ -91,10 +94,14 @@ struct AuditWork {
       check(note, at: event.offset)
     }
     let inLog = Set(found.receipts.compactMap { try? SignedNote($0.data) })
-    for note in kept where !inLog.contains(note) { check(note, at: nil) }
+    for note in keptNotes ?? [] where !inLog.contains(note) { check(note, at: nil) }
     receipts.sort { ($0.size, $0.time) < ($1.size, $1.time) }
-    for (before, after) in zip(receipts, receipts.dropFirst()) where after.time < before.time {
-      add(.order, .refuted, before.size..<after.size, "a receipt for more events has an earlier time")
+    // Of one server: clocks of several may differ.
+    for (name, heads) in cosigned.sorted(by: { $0.key < $1.key }) {
+      let heads = heads.sorted { ($0.size, $0.seconds) < ($1.size, $1.seconds) }
+      for (before, after) in zip(heads, heads.dropFirst()) where after.seconds < before.seconds {
+        add(.order, .refuted, before.size..<after.size, "a receipt for more events has an earlier time by the clock of \(name)")
+      }
     }
     covered = receipts.last?.size ?? 0
     if policy == nil {
@@ -126,22 +133,33 @@ struct AuditWork {
       return add(.rootDiffers, .refuted, 0..<size, "\(what) is for other events: \(lastAgreement(below: size))")
     }
     let candidates = keys.publicKeys(at: size).compactMap { try? VerifierKey(name: origin, kind: .note, publicKey: $0) }
-    if candidates.isEmpty {
-      return add(.signature, log.first > 0 ? .notChecked : .refuted, place, "\(what): no key was in force at size \(size)")
+    // Where the event that brought the key was removed, the auditor may know it.
+    let pinned = keys.isTrimmed && keys.publicKey(at: size) == nil ? policy?.keys(of: origin) ?? [] : []
+    if candidates.isEmpty && !pinned.contains(where: { note.isSigned(by: $0) }) {
+      return add(
+        .signature, keys.isTrimmed ? .notChecked : .refuted, place, "\(what): it is not known which key was in force at size \(size)")
     }
-    guard candidates.contains(where: { note.isSigned(by: $0) }) else {
+    guard (candidates + pinned).contains(where: { note.isSigned(by: $0) }) else {
       return add(.signature, .refuted, place, "\(what) is not signed by the key that was in force at size \(size)")
     }
+    count(note, size, offset)
+  }
+
+  /// A note that the device has signed for this history.
+  private mutating func count(_ note: SignedNote, _ size: Offset, _ offset: Offset?) {
+    let place = offset.map { $0..<$0 + 1 }
     if note.signatures.count == 1 {
       checkpointCount += 1
       return
     }
     guard let policy else { return }
     guard let receipt = try? Receipt(note, policy) else {
-      return add(.policy, .unproven, place, "\(what), for \(size) events, lacks the signatures that the policy asks for")
+      return add(.policy, .unproven, place, "a receipt for \(size) events lacks the signatures that the policy asks for")
     }
+    let cosignatures = policy.cosignatures(of: note)
+    for (name, cosignature) in cosignatures { cosigned[name, default: []].append((size, cosignature.seconds)) }
     receipts.append(
-      .init(offset: offset, size: size, time: receipt.time, signers: policy.cosignatures(of: note).map(\.name)))
+      .init(offset: offset, size: size, time: receipt.time, signers: cosignatures.map(\.name)))
   }
 
   /// Which events still agree with an earlier note, so that the changed one is among those behind.
@@ -164,7 +182,17 @@ struct AuditWork {
     } else if pinned.isEmpty {
       add(.deviceKey, .notChecked, nil, "the policy names no key of this device: its keys are taken from the log itself")
     }
-    for key in pinned where !keys.entries.contains(where: { $0.publicKey == key.publicKey }) {
+    let known = Set(keys.entries.map(\.publicKey) + (keys.predecessor.map { [$0] } ?? []))
+    let foreign = pinned.filter { !known.contains($0.publicKey) }
+    if keys.isTrimmed {
+      // Key events were removed: one key that leads to those that are left has to do. If none is left, notes are checked against the pinned
+      // ones.
+      if !foreign.isEmpty && foreign.count == pinned.count && !known.isEmpty {
+        add(.deviceKey, .unproven, nil, "no key that the policy names leads to one that the log still has")
+      } else if !foreign.isEmpty {
+        add(.deviceKey, .notChecked, nil, "the policy names a key of this device that the log does not have, or no more")
+      }
+    } else if !foreign.isEmpty {
       add(.deviceKey, .refuted, nil, "the policy names a key of this device that the log does not have")
     }
     add(

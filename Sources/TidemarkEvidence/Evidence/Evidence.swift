@@ -21,14 +21,16 @@ public final class Evidence: Sendable {
   private struct State {
     var history: History
     var notes: NoteFile
-    /// The largest that was signed, found to be the beginning of this history, and its note.
-    var signed: (head: TreeHead, note: SignedNote)?
+    /// The key in force; nil before the first.
+    var publicKey: [UInt8]?
+    /// The offset of the event that says so.
+    var keyRecord: Offset
+    /// Of what was signed last, and found to be the beginning of this history.
+    var signed: TreeHead?
     var receipted: Offset = 0
-    /// The key that a key event brought, by the event's offset.
-    var key: (offset: Offset, publicKey: [UInt8])?
   }
 
-  /// Takes up the evidence of a log; without any yet, nothing is written before the first ``checkpoint()``.
+  /// Takes up the evidence of a log. The first time, and where what was kept is lost, all of it is hashed.
   ///
   /// Throws `LogError.Code.inconsistent` if the history is not what was signed before, `LogError.Code.corrupt`
   /// if it is shorter, and errors of the file system.
@@ -41,41 +43,38 @@ public final class Evidence: Sendable {
     self.keys = keys
     var history = try History(log)
     let notes = try NoteFile(history.directory, log.environment.fileSystem)
-    let heads = try notes.notes.map { (head: try Checkpoint($0.text).head, note: $0) }
-    let largest = heads.max { $0.head.size < $1.head.size }
-    if let head = largest?.head {
-      try history.update()
-      guard head.size <= history.head.size, try history.root(at: head.size) == head.root else {
+    // Receipts may come in another order than they were asked for.
+    let newest = try notes.notes.map { try Checkpoint($0.text).head }.max { $0.size < $1.size }
+    // The last key event has to be known before another one is made.
+    if newest == nil { try history.extend(to: log.durable) } else { try history.update() }
+    if let newest {
+      guard newest.size <= history.head.size, try history.root(at: newest.size) == newest.root else {
         throw LogError(
-          .inconsistent, "the history is not what was signed", file: log.path, offsets: 0..<head.size,
-          why: "size \(head.size) was signed with another root", advice: "keep everything, run audit, and go on in a new epoch")
+          .inconsistent, "the history is not what was signed", file: log.path, offsets: 0..<newest.size,
+          why: "size \(newest.size) was signed with another root", advice: "keep everything, run audit, and go on in a new epoch")
       }
     }
-    var state = State(history: history, notes: notes, signed: largest)
-    let receipt = heads.filter { $0.note.signatures.count > 1 }.max { $0.head.size < $1.head.size }
-    state.receipted = receipt?.head.size ?? 0
+    let publicKey = try Self.publicKey(log, history)
+    let receipt = try Self.newestReceipt(notes)
+    var state = State(history: history, notes: notes, publicKey: publicKey, keyRecord: history.frontier.lastKeyRecord, signed: newest)
+    state.receipted = try receipt.map { try Checkpoint($0.text).head.size } ?? 0
     // What was not committed before the process ended goes along with the next commit.
-    if let receipt, log.isWriter, try Self.isMissing(receipt.note, log, history) {
-      try log.stage(control: .receipt, data: receipt.note.bytes)
-    }
+    if let receipt, log.isWriter, try Self.isMissing(receipt, log, history) { try log.stage(control: .receipt, data: receipt.bytes) }
     self.state = Locked(state)
   }
 
-  /// The key in force behind all events that are hashed; nil if there is none. Only what the log says counts, so that an append whose
-  /// outcome was unknown does no harm.
-  private func publicKey(_ state: inout State) throws -> [UInt8]? {
-    try state.history.update()
-    let offset = state.history.frontier.lastKeyRecord
+  private static func publicKey(_ log: Log, _ history: History) throws -> [UInt8]? {
+    let offset = history.frontier.lastKeyRecord
     guard offset != Frontier.none else { return nil }
-    if let known = state.key, known.offset == offset { return known.publicKey }
-    let record = offset >= log.first ? KeyRecord(try log.event(at: offset).data, of: log.identity) : nil
-    var publicKey = record?.publicKey
-    if publicKey.map({ key in keys.map { (try? $0.sign([], publicKey: key)) == nil } ?? true }) ?? true {
-      // Trimmed, or not this device's: the whole chain tells.
-      publicKey = try KeyChain(of: log).entries.last?.publicKey
-    }
-    state.key = publicKey.map { (offset, $0) }
-    return publicKey
+    if offset >= log.first, let record = KeyRecord(try log.event(at: offset).data, of: log.identity) { return record.publicKey }
+    // Trimmed, or not what it should be: the whole chain tells.
+    return try KeyChain(of: log).entries.last?.publicKey
+  }
+
+  /// The one that covers most.
+  private static func newestReceipt(_ notes: NoteFile) throws -> SignedNote? {
+    let receipts = try notes.notes.filter { $0.signatures.count > 1 }.map { ($0, try Checkpoint($0.text).head.size) }
+    return receipts.max { $0.1 < $1.1 }?.0
   }
 
   private static func isMissing(_ receipt: SignedNote, _ log: Log, _ history: History) throws -> Bool {
@@ -90,7 +89,7 @@ public final class Evidence: Sendable {
 
   /// The key that signs now; nil before the first checkpoint.
   public var key: VerifierKey? {
-    get throws { try state.withLock { try publicKey(&$0) }.map { try VerifierKey(name: origin, kind: .note, publicKey: $0) } }
+    get throws { try state.withLock { $0.publicKey }.map { try VerifierKey(name: origin, kind: .note, publicKey: $0) } }
   }
 
   /// All notes, oldest first: checkpoints that were signed, and receipts.
@@ -110,9 +109,17 @@ public final class Evidence: Sendable {
   public func checkpoint() throws -> SignedNote {
     try state.withLock { state in
       let keys = try signingKeys()
-      let publicKey = try publicKey(&state) ?? changeKey(from: nil, keys)
-      let head = try state.history.update()
-      if let signed = state.signed, signed.head == head { return signed.note }
+      try catchUp(&state)
+      if state.publicKey == nil {
+        try changeKey(&state, keys)
+        try catchUp(&state)
+      }
+      let head = state.history.head
+      if state.signed == head, let known = try state.notes.notes.last(where: { try Checkpoint($0.text).head == head }) { return known }
+      guard let publicKey = state.publicKey else {
+        throw LogError(
+          .missingKey, "there is no key to sign with", file: log.path, why: "the log has no key event that counts", advice: "run audit")
+      }
       try state.history.save()
       let text = Checkpoint(origin: origin, head: head).text
       let key = try VerifierKey(name: origin, kind: .note, publicKey: publicKey)
@@ -122,7 +129,7 @@ public final class Evidence: Sendable {
         throw LogError(.missingKey, "the key's signature does not verify", why: "the key provider signed with another", advice: "check it")
       }
       try state.notes.append(note)
-      state.signed = (head, note)
+      state.signed = head
       return note
     }
   }
@@ -135,8 +142,9 @@ public final class Evidence: Sendable {
   public func rotateKey() throws -> VerifierKey {
     try state.withLock { state in
       let keys = try signingKeys()
-      let old = try publicKey(&state)
-      let publicKey = try changeKey(from: old, keys)
+      try catchUp(&state)
+      let old = state.publicKey
+      let publicKey = try changeKey(&state, keys)
       if let old { try keys.removeKey(publicKey: old) }
       return try VerifierKey(name: origin, kind: .note, publicKey: publicKey)
     }
@@ -147,13 +155,28 @@ public final class Evidence: Sendable {
       throw LogError(
         .missingKey, "nothing can be signed", why: "no key provider was given", advice: "give one when the evidence is taken up")
     }
+    try checkWriter()
     return keys
   }
 
-  /// Makes a key, and the event that says so durable.
-  private func changeKey(from old: [UInt8]?, _ keys: any SigningKeyProvider) throws -> [UInt8] {
+  private func checkWriter() throws {
+    if !log.isWriter { throw LogError(.readOnly, "the log was opened for reading", file: log.path, advice: "open it for writing") }
+  }
+
+  /// Hashes what is durable, and goes by the last key event in it, whoever wrote that.
+  private func catchUp(_ state: inout State) throws {
+    try state.history.update()
+    guard state.keyRecord != state.history.frontier.lastKeyRecord else { return }
+    state.publicKey = try Self.publicKey(log, state.history)
+    state.keyRecord = state.history.frontier.lastKeyRecord
+  }
+
+  @discardableResult
+  private func changeKey(_ state: inout State, _ keys: any SigningKeyProvider) throws -> [UInt8] {
     let publicKey = try keys.makeKey()
-    _ = try log.commit(control: .keyRotation, data: KeyRecord(log.identity, from: old, to: publicKey, keys).bytes)
+    let record = try KeyRecord(log.identity, from: state.publicKey, to: publicKey, keys)
+    state.keyRecord = try log.commit(control: .keyRotation, data: record.bytes)
+    state.publicKey = publicKey
     return publicKey
   }
 
@@ -167,11 +190,14 @@ public final class Evidence: Sendable {
   ///   - policy: whose signatures count.
   ///   - commits: whether to commit it at once, for a program that ends before it appends anything.
   ///
-  /// Throws `LogError.Code.notProven` if it is not of this history or the policy is not met, and
-  /// `LogError.Code.inconsistent` if it is for another root than this history has.
+  /// Throws `LogError.Code.invalidText` for what is no note, `LogError.Code.notProven` if it is not of this history, this device has not
+  /// signed it, or the policy is not met, and `LogError.Code.inconsistent` if it is for another root than this history has.
   @discardableResult
   public func accept(_ note: SignedNote, _ policy: Policy, commits: Bool = false) throws -> Receipt {
     let receipt = try Receipt(note, policy)
+    // What could not be read again would make the file of notes worthless.
+    _ = try SignedNote(note.bytes)
+    try checkWriter()
     try state.withLock { state in
       let head = receipt.checkpoint.head
       guard receipt.checkpoint.origin == origin, head.size <= state.history.head.size else {
@@ -185,8 +211,16 @@ public final class Evidence: Sendable {
           .inconsistent, "a receipt is for another history", offsets: 0..<head.size,
           why: "it has root \(head.root.hexadecimal), this history has \(root.hexadecimal)", advice: "keep both, and go on in a new epoch")
       }
-      if state.notes.notes.contains(note) { return }
-      try state.notes.append(note)
+      guard try isSigned(note, state) else {
+        throw LogError(
+          .notProven, "a receipt lacks this device's signature", why: "it is not there as it was made, or another one stands beside it",
+          advice: "put the server's signature under the checkpoint that was signed")
+      }
+      if state.notes.notes.contains(note) {
+        if head.size <= state.receipted { return }
+      } else {
+        try state.notes.append(note)
+      }
       if commits { _ = try log.commit(control: .receipt, data: note.bytes) } else { try log.stage(control: .receipt, data: note.bytes) }
       if head.size > state.receipted {
         state.receipted = head.size
@@ -194,6 +228,17 @@ public final class Evidence: Sendable {
       }
     }
     return receipt
+  }
+
+  /// Whether a note is one that this device signed. The key may have changed since: then the checkpoint that was kept tells.
+  private func isSigned(_ note: SignedNote, _ state: State) throws -> Bool {
+    let own = state.notes.notes.filter { $0.text == note.text }.flatMap(\.signatures).filter { $0.name == origin }
+    if own.isEmpty {
+      guard let publicKey = state.publicKey else { return false }
+      return note.isSigned(by: try VerifierKey(name: origin, kind: .note, publicKey: publicKey))
+    }
+    let claimed = note.signatures.filter { $0.name == origin }
+    return !claimed.isEmpty && claimed.allSatisfy(own.contains)
   }
 
   // MARK: Proofs
@@ -222,6 +267,7 @@ public final class Evidence: Sendable {
           .notProven, "events that no receipt covers can't be trimmed", offsets: state.receipted..<floor,
           why: "receipts cover \(state.receipted) events", advice: "trim below that, or get a receipt first")
       }
+      try catchUp(&state)
       let point = log.firstOffset(afterTrimmingBelow: floor)
       guard point > log.first else { return log.first }
       let lastKey = state.history.frontier.lastKeyRecord
@@ -230,7 +276,7 @@ public final class Evidence: Sendable {
         _ = try log.commit(control: .keyRotation, data: log.event(at: lastKey).data)
       }
       let range = try state.history.prepare(trimTo: point)
-      let receipt = state.notes.notes.last { $0.signatures.count > 1 }
+      let receipt = try Self.newestReceipt(state.notes)
       return try log.trim(
         below: point, evidence: TrimEvidence(floor: point, compactRange: range.encoded, receipt: receipt?.bytes ?? []))
     }

@@ -31,13 +31,18 @@ public struct BundleExport {
     let parsed = try Policy(policy)
     self.policy = parsed
     files = evidence.log.environment.fileSystem
-    receipts = evidence.notes.compactMap { try? Receipt($0, parsed) }.sorted { $0.size < $1.size }
+    let origin = evidence.origin
+    func counted(_ note: @autoclosure () throws -> SignedNote) -> Receipt? {
+      guard let receipt = try? Receipt(note(), parsed), receipt.checkpoint.origin == origin else { return nil }
+      return receipt
+    }
+    receipts = evidence.notes.compactMap { counted($0) }.sorted { $0.size < $1.size }
     var keyEvents: [Offset] = []
     var receiptEvents: [Offset] = []
     var cursor = try evidence.log.read(seen: Query(includesControlEvents: true, onDamage: .skip))
     while let event = try cursor.next() {
       if event.kind == .keyRotation { keyEvents.append(event.offset) }
-      if event.kind == .receipt, (try? Receipt(SignedNote(event.data.array()), parsed)) != nil { receiptEvents.append(event.offset) }
+      if event.kind == .receipt, counted(try SignedNote(event.data.array())) != nil { receiptEvents.append(event.offset) }
     }
     self.keyEvents = keyEvents
     self.receiptEvents = receiptEvents
@@ -53,7 +58,7 @@ public struct BundleExport {
   private func receipt(for offset: Offset) throws -> Receipt {
     guard let found = receipts.first(where: { $0.size > offset }) else {
       throw LogError(
-        .notProven, "no receipt covers offset \(offset)", offsets: offset..<offset + 1,
+        .notProven, "no receipt covers offset \(offset)", offsets: offset < .max ? offset..<offset + 1 : nil,
         why: "receipts that meet the policy cover \(receipts.last?.size ?? 0) events", advice: "get a receipt, or choose earlier events")
     }
     return found

@@ -41,7 +41,9 @@ public struct EventProof: Sendable, Hashable, CustomStringConvertible {
     guard lines[1].hasPrefix("extra "), let extra = Base64.bytes(lines[1].dropFirst(6)) else {
       throw LogError.malformed("a proof", line: 2, "it is no base64 of a descriptor")
     }
-    guard lines[2].hasPrefix("index "), let offset = Offset(lines[2].dropFirst(6)), "index \(offset)" == lines[2] else {
+    guard lines[2].hasPrefix("index "), let offset = Offset(lines[2].dropFirst(6)), "index \(offset)" == lines[2],
+      offset < Record.offsetLimit
+    else {
       throw LogError.malformed("a proof", line: 3, "it is no offset")
     }
     var hashes: [Digest256] = []
@@ -102,7 +104,7 @@ extension Evidence {
     let receipts = try notes.filter { $0.signatures.count > 1 }.map { ($0, try Checkpoint($0.text).head.size) }
     guard let found = receipts.filter({ $0.1 > offset }).min(by: { $0.1 < $1.1 }) else {
       throw LogError(
-        .notProven, "no receipt covers offset \(offset)", offsets: offset..<offset + 1,
+        .notProven, "no receipt covers offset \(offset)", offsets: offset < .max ? offset..<offset + 1 : nil,
         why: "receipts cover \(receipts.map(\.1).max() ?? 0) events", advice: "get a receipt first")
     }
     return found.0

@@ -69,8 +69,10 @@ public struct TileExport {
     var session = Digest256.zero
     var cursor = try log.read(seen: Query(offsets: 0..<size, includesControlEvents: true, onDamage: .skip))
     while let event = try cursor.next() {
-      let descriptor = Descriptor(event, session: session, hasher)
       let offset = event.offset
+      // As in the tree: behind lost events the segment tells.
+      if offset > leaves.count { session = try hasher.hash(session: LeafReader.sessionData(log, at: offset)) }
+      let descriptor = Descriptor(event, session: session, hasher)
       if event.kind == .session { session = hasher.hash(event.data) }
       while leaves.count < Int(offset) { try add(Descriptor(lost: Offset(leaves.count))) }
       try add(descriptor)

@@ -14,9 +14,10 @@ public struct KeyChain: Sendable {
   public private(set) var entries: [Entry] = []
   /// Offsets of key events that do not follow from those before them; they change nothing.
   public private(set) var refused: [Offset] = []
-  private let isTrimmed: Bool
-  /// The key before the first one.
-  private var previous: [UInt8]?
+  /// Whether events were removed, and key events with them.
+  let isTrimmed: Bool
+  /// The key that the first one followed, and that signed for it: known where key events were removed.
+  private(set) var predecessor: [UInt8]?
 
   /// Without a key.
   ///
@@ -34,7 +35,7 @@ public struct KeyChain: Sendable {
       refused.append(offset)
       return
     }
-    if entries.isEmpty { previous = record.previous }
+    if entries.isEmpty { predecessor = record.previous }
     entries.append(Entry(offset: offset, publicKey: record.publicKey))
   }
 
@@ -46,7 +47,7 @@ public struct KeyChain: Sendable {
   func publicKeys(at size: Offset) -> [[UInt8]] {
     if let key = publicKey(at: size) { return [key] }
     guard isTrimmed, let first = entries.first else { return [] }
-    return [first.publicKey] + (previous.map { [$0] } ?? [])
+    return [first.publicKey] + (predecessor.map { [$0] } ?? [])
   }
 
   /// Of a whole log: reads all of it. Throws errors of the file system.

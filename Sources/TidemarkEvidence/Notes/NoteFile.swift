@@ -8,7 +8,7 @@ struct NoteFile {
   private(set) var notes: [SignedNote] = []
   /// The length of what is whole.
   private var end: UInt64 = 0
-  /// Whether something unfinished stands behind it.
+  /// Whether something unfinished stands, or may stand, behind it.
   private var isTorn = false
 
   static let name = "notes"
@@ -38,6 +38,8 @@ struct NoteFile {
         continue
       }
       guard let note = try? SignedNote(Array(bytes[start..<index])) else {
+        // Of a note that was never synced, a power cut may leave the end without the beginning.
+        if index + 1 == bytes.count { break }
         throw LogError(
           .corrupt, "the file of notes is damaged", file: path, position: UInt64(start), why: "what stands there is no note",
           advice: "restore it from a copy; receipts are in the log as well")
@@ -49,12 +51,23 @@ struct NoteFile {
     return (notes, UInt64(start))
   }
 
+  /// Takes in what somebody else has added meanwhile.
+  private mutating func refresh() throws {
+    guard try files.status(path)?.byteCount ?? 0 > end else { return }
+    let found = try NoteFile(files.directory(of: path), files)
+    if found.end > end || !isTorn { self = found }
+  }
+
   /// Adds a note, durably.
   mutating func append(_ note: SignedNote) throws {
-    if isTorn { try rewrite() }
+    try refresh()
+    let length = try files.status(path)?.byteCount ?? 0
+    if isTorn || length != end { try rewrite() }
     let isNew = try files.status(path) == nil
     let file = try files.open(path, isNew ? .create : .write)
     defer { file.close() }
+    // Written already, by a call that could not make it durable.
+    if notes.last == note { return try file.sync() }
     isTorn = true
     let bytes = note.bytes + [0x0A]
     try file.write(bytes.rawSpan, at: end)

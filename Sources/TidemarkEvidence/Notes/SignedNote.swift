@@ -46,8 +46,11 @@ public struct SignedNote: Sendable, Hashable, CustomStringConvertible {
     self.signatures = signatures
   }
 
-  /// The same with one more signature.
-  func adding(_ signature: Signature) -> SignedNote { SignedNote(text: text, signatures: signatures + [signature]) }
+  /// The same with a signature in the place of any of the same key.
+  func replacing(_ signature: Signature) -> SignedNote {
+    let others = signatures.filter { $0.name != signature.name || $0.keyID != signature.keyID }
+    return SignedNote(text: text, signatures: others + [signature])
+  }
 
   /// Reads a note. Nothing is verified. Throws `LogError.Code.invalidText` for what is not one.
   public init(_ bytes: [UInt8]) throws {

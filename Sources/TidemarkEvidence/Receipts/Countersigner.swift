@@ -31,7 +31,7 @@ public struct Countersigner {
   /// The size that the next proof has to begin at: 0 for a history not seen before.
   public func size(of origin: String) throws -> Offset { try memory.head(of: origin)?.size ?? 0 }
 
-  /// Returns the checkpoint with one more signature.
+  /// Returns the checkpoint with one more signature. An earlier one of this key under it goes.
   ///
   /// - Parameters:
   ///   - note: a checkpoint that the device signed.
@@ -77,6 +77,6 @@ public struct Countersigner {
     let seconds = UInt64(time.nanoseconds / 1_000_000_000)
     let signature = try keys.sign(Cosignature.message(note.text, seconds: seconds), publicKey: key.publicKey)
     let cosignature = Cosignature(seconds: seconds, signature: signature)
-    return note.adding(SignedNote.Signature(name: key.name, keyID: key.keyID, bytes: cosignature.bytes))
+    return note.replacing(SignedNote.Signature(name: key.name, keyID: key.keyID, bytes: cosignature.bytes))
   }
 }

@@ -63,6 +63,12 @@ struct LeafHasher: ~Copyable {
     prefix = [0] + Array("TMD1".utf8) + session.bytes + empty.bytes + empty.bytes
   }
 
+  /// The events from here on have this session.
+  mutating func begin(_ session: Digest256) {
+    self.session = session
+    session.store(in: &prefix, at: Self.sessionAt)
+  }
+
   /// The leaf of an event; a session record is in force for those behind it.
   mutating func leaf(_ event: EventView) -> Digest256 {
     let data = event.data
@@ -73,8 +79,7 @@ struct LeafHasher: ~Copyable {
     let head = event.record.byteCount - extensions.byteCount - data.byteCount
     let leaf = hasher.hash(prefix.rawSpan, event.record.slice(0, head))
     if event.kind == .session {
-      session = dataDigest
-      session.store(in: &prefix, at: Self.sessionAt)
+      begin(dataDigest)
     }
     return leaf
   }

@@ -49,6 +49,8 @@ struct Frontier {
     guard split <= bytes.count - 8, let range = CompactRange(size: size, encoded: Array(bytes[104..<split])),
       let floor = CompactRange(size: span.u64(80), encoded: Array(bytes[split..<bytes.count - 8]))
     else { return nil }
+    let events = [span.u64(88), span.u64(96)]
+    guard floor.size <= size, events.allSatisfy({ $0 < size || $0 == Self.none }) else { return nil }
     self.init(range: range, session: Digest256(span.slice(48, 32)), floor: floor, lastKeyRecord: span.u64(88), lastReceipt: span.u64(96))
   }
 

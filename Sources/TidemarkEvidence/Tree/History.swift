@@ -28,7 +28,7 @@ public struct History: Sendable {
   static let folder = "evidence"
   static let groupCount: UInt64 = 256
 
-  /// Takes up the tree of a log. Hashes what is new, or everything if the tree has to be made again, only with ``update()``.
+  /// Takes up the tree of a log. Hashes what is new only with ``update()``, unless the tree has to be made again.
   ///
   /// A log that is open for reading leaves the directory as it is.
   ///
@@ -40,6 +40,8 @@ public struct History: Sendable {
     files = LevelFiles(directory, log.environment.fileSystem)
     frontier = Frontier()
     let bytes = try log.environment.fileSystem.contents("\(directory)/\(Frontier.name)")
+    // What was kept is of events that a reader can see, if it looks after it has read that.
+    try log.refresh()
     if let bytes, let found = Frontier(bytes, log.identity) {
       if found.range.size > log.size {
         throw LogError(
@@ -71,6 +73,9 @@ public struct History: Sendable {
   /// Throws errors of the file system. Events that can't be read count as lost: see ``lost``.
   @discardableResult
   public mutating func update() throws -> TreeHead {
+    if !isWriter { try log.refresh() }
+    // Somebody else has trimmed what was not hashed here yet: the tree where the log begins now is kept.
+    if frontier.range.size < log.first { self = try History(log) }
     let end = isWriter ? try log.recordDurable() : log.durable
     try extend(to: end)
     return head
@@ -148,11 +153,7 @@ public struct History: Sendable {
     var level = 1
     while frontier.range.size >> UInt64(8 * level) > 0 {
       let count = frontier.range.size >> UInt64(8 * level)
-      var tail: [Digest256] = []
-      for index in count / Self.groupCount * Self.groupCount..<count {
-        guard let hash = try files.load(level: level, index: index) else { return false }
-        tail.append(hash)
-      }
+      let tail = try files.load(level: level, count / Self.groupCount * Self.groupCount..<count)
       guard leadsToFrontier(tail, level: level) else { return false }
       level += 1
     }
@@ -161,10 +162,18 @@ public struct History: Sendable {
 
   /// Whether hashes of a level, those behind its last whole group, lead to the frontier.
   private func leadsToFrontier(_ tail: [Digest256], level: Int) -> Bool {
+    leadsToFrontier(Self.range(tail), level: level)
+  }
+
+  private static func range(_ hashes: some Sequence<Digest256>, behind start: CompactRange = CompactRange()) -> CompactRange {
     let hasher = SHA256()
+    var range = start
+    for hash in hashes { range.append(hash, hasher) }
+    return range
+  }
+
+  private func leadsToFrontier(_ range: CompactRange, level: Int) -> Bool {
     let count = frontier.range.size >> UInt64(8 * level)
-    var range = CompactRange()
-    for hash in tail { range.append(hash, hasher) }
     guard range.size == count % Self.groupCount else { return false }
     return (0..<8).allSatisfy { step in
       guard count >> UInt64(step) & 1 == 1 else { return true }
@@ -173,10 +182,14 @@ public struct History: Sendable {
     }
   }
 
-  /// Begins again. Everything is hashed by the next update.
   private mutating func rebuild() throws {
-    if isWriter, try log.environment.fileSystem.status(directory) != nil { try files.removeAll() }
+    if isWriter {
+      try makeDirectory()
+      try files.removeAll()
+    }
     try begin()
+    try extend(to: log.durable)
+    try save()
   }
 
   /// The tree where the log begins.
@@ -191,7 +204,6 @@ public struct History: Sendable {
       return
     }
     // Removed before there was a tree, or lost: nothing tells what these events were.
-    if isWriter { try makeDirectory() }
     let hasher = SHA256()
     var range = CompactRange()
     while range.size < first { try append(Descriptor(lost: range.size).leaf(hasher), to: &range, hasher) }
@@ -230,7 +242,7 @@ extension History: TreeNodes {
 
   /// The leaf at an offset. Throws as ``root(at:)`` does.
   public mutating func leaf(at offset: Offset) throws -> Digest256 {
-    try check(offset + 1)
+    try check(offset < .max ? offset + 1 : offset)
     return try node(level: 0, index: offset)
   }
 
@@ -244,79 +256,117 @@ extension History: TreeNodes {
 
   mutating func node(level: Int, index: UInt64) throws(LogError) -> Digest256 {
     if let known = frontier.range.subtree(level: level, index: index) ?? frontier.floor.subtree(level: level, index: index) { return known }
-    let start = index << UInt64(level)
     let floor = frontier.floor.size
-    if start < floor, floor < start + 1 << UInt64(level) {
-      // Of what lies below the floor the roots of the complete subtrees are known, and no more is needed.
-      let left = try node(level: level - 1, index: 2 * index)
-      return SHA256().node(left, try node(level: level - 1, index: 2 * index + 1))
+    let leaves = index << UInt64(level)..<(index + 1) << UInt64(level)
+    let first = index << UInt64(level & 7)
+    let group = first / Self.groupCount
+    if Self.begins(floor, within: leaves) { return try halves(level: level, index: index) }
+    if floor <= leaves.lowerBound, Self.begins(floor, within: Self.leaves(level: level / 8, group: group)) {
+      // Of the group that the log begins in, what lies below is known as whole subtrees only.
+      if level == 0 { return try leavesBehindFloor()[Int(index - floor)] }
+      if level & 7 == 0, let known = try load(level: level / 8, index..<index + 1).first { return known }
+      return try halves(level: level, index: index)
     }
-    let step = level & 7
-    if step == 0, level > 0, let known = try load(level: level / 8, index: index) { return known }
-    let first = index << UInt64(step == 0 && level > 0 ? 8 : step)
-    let below = step == 0 && level > 0 ? level / 8 - 1 : level / 8
-    let count = 1 << (step == 0 && level > 0 ? 8 : step)
-    do throws(LogError) {
-      let group = try hashes(level: below, group: first / Self.groupCount)
-      let place = Int(first % Self.groupCount)
-      guard place + count <= group.count else { preconditionFailure("a complete subtree lies within its group") }
-      return Self.fold(group[place..<place + count], SHA256())
-    } catch {
-      // The group that the floor lies in: its beginning is gone, if it was not kept, but this is behind it.
-      guard error.code == .trimmed, start >= floor else { throw error }
-      return Self.fold(try hashes(level: below, behindFloor: first..<first + UInt64(count))[...], SHA256())
-    }
+    let hashes = try hashes(level: level / 8, group: group)
+    let start = Int(first % Self.groupCount)
+    let count = 1 << (level & 7)
+    guard start + count <= hashes.count else { preconditionFailure("a complete subtree lies within its group") }
+    return Self.fold(hashes[start..<start + count], SHA256())
   }
 
-  private mutating func hashes(level: Int, behindFloor range: Range<UInt64>) throws(LogError) -> [Digest256] {
-    if level == 0 { return try leaves(range) }
-    var hashes: [Digest256] = []
-    for index in range {
-      guard let hash = try load(level: level, index: index) else {
-        throw Self.trimmed(range.lowerBound << UInt64(8 * level)..<range.upperBound << UInt64(8 * level), first: log.first)
-      }
+  private mutating func halves(level: Int, index: UInt64) throws(LogError) -> Digest256 {
+    let left = try node(level: level - 1, index: 2 * index)
+    return SHA256().node(left, try node(level: level - 1, index: 2 * index + 1))
+  }
+
+  /// The leaves below a group of a level.
+  private static func leaves(level: Int, group: UInt64) -> Range<Offset> {
+    group << UInt64(8 * level + 8)..<(group + 1) << UInt64(8 * level + 8)
+  }
+
+  private static func begins(_ floor: Offset, within leaves: Range<Offset>) -> Bool {
+    leaves.lowerBound < floor && floor < leaves.upperBound
+  }
+
+  /// The leaves from the floor on to the end of its group of 256.
+  private mutating func leavesBehindFloor() throws(LogError) -> [Digest256] {
+    let floor = frontier.floor.size
+    if let known = groups[-1], known.index == floor { return known.hashes }
+    let end = (floor / Self.groupCount + 1) * Self.groupCount
+    let hashes = try leaves(floor..<min(end, frontier.range.size))
+    let start = floor % Self.groupCount
+    let subtrees = Array(frontier.floor.subtrees.suffix(start.nonzeroBitCount))
+    guard let before = CompactRange(size: start, subtrees: subtrees) else { preconditionFailure("one subtree a bit") }
+    let range = Self.range(hashes, behind: before)
+    var isRight = true
+    if range.size < Self.groupCount {
+      isRight = leadsToFrontier(range, level: 0)
+    } else if let above = try load(level: 1, end / Self.groupCount - 1..<end / Self.groupCount).first {
+      isRight = range.subtrees == [above]
+    }
+    if !isRight { throw altered(floor..<end) }
+    groups[-1] = (floor, hashes)
+    return hashes
+  }
+
+  private static func fold(_ hashes: ArraySlice<Digest256>, _ hasher: SHA256) -> Digest256 { range(hashes).root(hasher) }
+
+  /// Hashes of a level that are kept, up to the first one that is not.
+  private mutating func load(level: Int, _ range: Range<UInt64>) throws(LogError) -> [Digest256] {
+    let split = min(max(memory.first(level: level) ?? .max, range.lowerBound), range.upperBound)
+    var hashes = try files.load(level: level, range.lowerBound..<split)
+    guard hashes.count == split - range.lowerBound else { return hashes }
+    for index in split..<range.upperBound {
+      guard let hash = memory.load(level: level, index: index) else { break }
       hashes.append(hash)
     }
     return hashes
   }
 
-  private static func fold(_ hashes: ArraySlice<Digest256>, _ hasher: SHA256) -> Digest256 {
-    var range = CompactRange()
-    for hash in hashes { range.append(hash, hasher) }
-    return range.root(hasher)
-  }
-
-  private mutating func load(level: Int, index: UInt64) throws(LogError) -> Digest256? {
-    if let hash = memory.load(level: level, index: index) { return hash }
-    return try files.load(level: level, index: index)
-  }
-
-  /// Up to 256 hashes of a level, as many as there are, checked against the level above.
+  /// Up to 256 hashes of a level, as many as there are, checked against the level above, which is checked in turn.
   mutating func hashes(level: Int, group: UInt64) throws(LogError) -> [Digest256] {
     if let known = groups[level], known.index == group { return known.hashes }
     let range = group * Self.groupCount..<min((group + 1) * Self.groupCount, frontier.range.size >> UInt64(8 * level))
-    var hashes: [Digest256] = []
-    for index in range {
-      guard let hash = try load(level: level, index: index) else { break }
-      hashes.append(hash)
+    var above: Digest256?
+    if range.count == 256 {
+      let isCut = Self.begins(frontier.floor.size, within: Self.leaves(level: level, group: group))
+      above = isCut ? try load(level: level + 1, group..<group + 1).first : try node(level: 8 * level + 8, index: group)
     }
-    let above = range.count == 256 ? try load(level: level + 1, index: group) : nil
+    var hashes = try load(level: level, range)
     if hashes.count < range.count || !isRight(hashes, level: level, above: above, isLast: range.count < 256) {
-      guard level == 0 else {
+      hashes = try makeAgain(level: level, range)
+      guard isRight(hashes, level: level, above: above, isLast: range.count < 256) else {
         let offsets = range.lowerBound << UInt64(8 * level)..<range.upperBound << UInt64(8 * level)
-        if offsets.lowerBound < log.first { throw Self.trimmed(offsets, first: log.first) }
-        throw LogError(
-          .damagedIndex, "the history tree is damaged", file: directory, offsets: offsets,
-          why: "level \(level) does not lead to the one above", advice: "remove the directory: the tree is made again from the log")
+        if level > 1 {
+          throw LogError(
+            .damagedIndex, "the history tree is damaged", file: directory, offsets: offsets,
+            why: "level \(level) does not lead to the one above", advice: "remove the directory: the tree is made again from the log")
+        }
+        throw altered(offsets)
       }
-      hashes = try leaves(range)
-      guard isRight(hashes, level: 0, above: above, isLast: range.count < 256) else {
-        throw LogError(
-          .corrupt, "history was altered", file: log.path, offsets: range,
-          why: "these events do not lead to the root that was made of them", advice: "run audit for what was signed of them")
-      }
+      if isWriter && level > 0 { for (index, hash) in zip(range, hashes) { try files.store(hash, level: level, index: index) } }
     }
     groups[level] = (group, hashes)
+    return hashes
+  }
+
+  private func altered(_ offsets: Range<Offset>) -> LogError {
+    LogError(
+      .corrupt, "history was altered", file: log.path, offsets: offsets,
+      why: "these events do not lead to the root that was made of them", advice: "run audit for what was signed of them")
+  }
+
+  /// Hashes that are not kept, or not as they were: the first two levels from the log, others from those below them.
+  private mutating func makeAgain(level: Int, _ range: Range<UInt64>) throws(LogError) -> [Digest256] {
+    if level == 0 { return try leaves(range) }
+    if range.lowerBound << UInt64(8 * level) < log.first {
+      throw Self.trimmed(range.lowerBound << UInt64(8 * level)..<range.upperBound << UInt64(8 * level), first: log.first)
+    }
+    var hashes: [Digest256] = []
+    for index in range {
+      let below = index * Self.groupCount..<(index + 1) * Self.groupCount
+      hashes.append(Self.fold(try level == 1 ? leaves(below)[...] : load(level: level - 1, below)[...], SHA256()))
+    }
     return hashes
   }
 
@@ -329,7 +379,7 @@ extension History: TreeNodes {
     let first = log.first
     var hashes: [Digest256] = []
     for index in range.lowerBound..<max(range.lowerBound, min(first, range.upperBound)) {
-      guard let leaf = try load(level: 0, index: index) else { throw Self.trimmed(range.lowerBound..<first, first: first) }
+      guard let leaf = try load(level: 0, index..<index + 1).first else { throw Self.trimmed(range.lowerBound..<first, first: first) }
       hashes.append(leaf)
     }
     do {

@@ -4,6 +4,7 @@ internal import TidemarkLog
 struct LeafReader: ~Copyable {
   private var cursor: Cursor
   private var hasher: LeafHasher
+  private let log: Log
   private let end: Offset
   /// The offset of the next leaf.
   private(set) var position: Offset
@@ -20,6 +21,7 @@ struct LeafReader: ~Copyable {
   /// - Parameter session: of the session in force at the beginning, if that is known.
   init(_ log: Log, _ range: Range<Offset>, session: Digest256?, _ hasher: SHA256, observer: ((EventView) -> Void)? = nil) throws {
     self.observer = observer
+    self.log = log
     let session = try session ?? hasher.hash(session: Self.sessionData(log, at: range.lowerBound))
     cursor = try log.read(seen: Query(offsets: range, includesControlEvents: true, onDamage: .skip))
     self.hasher = LeafHasher(hasher, session: session)
@@ -41,7 +43,7 @@ struct LeafReader: ~Copyable {
   }
 
   private mutating func read() throws {
-    let next = try Self.next(&cursor, &hasher, observer) ?? (end, .event, .zero)
+    let next = try Self.next(&cursor, &hasher, log, position, observer) ?? (end, .event, .zero)
     waiting = (next.offset, next.leaf)
     switch next.kind {
     case .keyRotation: lastKeyRecord = next.offset
@@ -51,10 +53,12 @@ struct LeafReader: ~Copyable {
     if next.offset != position { lost = cursor.gaps }
   }
 
-  private static func next(_ cursor: inout Cursor, _ hasher: inout LeafHasher, _ observer: ((EventView) -> Void)?) throws -> (
-    offset: Offset, kind: EventKind, leaf: Digest256
-  )? {
+  private static func next(
+    _ cursor: inout Cursor, _ hasher: inout LeafHasher, _ log: Log, _ position: Offset, _ observer: ((EventView) -> Void)?
+  ) throws -> (offset: Offset, kind: EventKind, leaf: Digest256)? {
     guard let event = try cursor.next() else { return nil }
+    // A session record may be among what was lost: the segment tells, as it does to whoever begins here.
+    if event.offset != position { hasher.begin(hasher.hasher.hash(session: try sessionData(log, at: event.offset))) }
     observer?(event)
     return (event.offset, event.kind, hasher.leaf(event))
   }

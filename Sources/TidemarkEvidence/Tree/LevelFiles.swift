@@ -6,6 +6,8 @@ struct LevelFiles {
   let directory: String
   let files: any FileSystem
   private var open: [String: any File] = [:]
+  /// Files that were written to since they were last synced.
+  private var unsynced: Set<String> = []
   /// What is not yet written of a file: where it begins, and the bytes.
   private var pending: [String: (position: UInt64, bytes: [UInt8])] = [:]
 
@@ -43,28 +45,42 @@ struct LevelFiles {
 
   private mutating func write(_ name: String) throws(LogError) {
     guard let next = pending.removeValue(forKey: name), let file = try file(name, toWrite: true) else { return }
+    unsynced.insert(name)
     try file.write(next.bytes.rawSpan, at: next.position)
+    // Of the files of leaves, of which there may be thousands, only the one that grows stays open.
+    guard name.hasPrefix(Self.leavesPrefix) else { return }
+    for other in open.keys where other != name && other.hasPrefix(Self.leavesPrefix) { open.removeValue(forKey: other)?.close() }
   }
 
   /// Writes what waits, and makes it durable if asked to.
   mutating func flush(syncs: Bool) throws(LogError) {
     for name in pending.keys.sorted() { try write(name) }
-    if syncs {
-      for file in open.values { try file.sync() }
+    guard syncs else { return }
+    for name in unsynced.sorted() {
+      let isOpen = open[name] != nil
+      guard let file = try file(name, toWrite: true) else { continue }
+      defer { if !isOpen { open.removeValue(forKey: name)?.close() } }
+      try file.sync()
+      unsynced.remove(name)
     }
   }
 
-  mutating func load(level: Int, index: UInt64) throws(LogError) -> Digest256? {
-    let (name, position) = Self.place(level, index)
-    if let waiting = pending[name], position >= waiting.position, position + 32 <= waiting.position + UInt64(waiting.bytes.count) {
-      return Digest256(waiting.bytes.rawSpan.slice(Int(position - waiting.position), 32))
-    }
-    guard let file = try file(name, toWrite: false) else { return nil }
+  /// Digests of a range that lies in one file, up to the first one that is not known.
+  mutating func load(level: Int, _ range: Range<UInt64>) throws(LogError) -> [Digest256] {
+    if range.isEmpty { return [] }
+    let (name, position) = Self.place(level, range.lowerBound)
+    if pending[name] != nil { try write(name) }
+    guard let file = try file(name, toWrite: false) else { return [] }
     defer { if open[name] == nil { file.close() } }
-    var bytes = [UInt8](repeating: 0, count: 32)
-    guard try file.read(32, at: position, into: &bytes, at: 0) == 32 else { return nil }
-    let hash = Digest256(bytes.rawSpan)
-    return hash == .zero ? nil : hash
+    var bytes = [UInt8](repeating: 0, count: 32 * range.count)
+    let count = try file.read(bytes.count, at: position, into: &bytes, at: 0)
+    var hashes: [Digest256] = []
+    for start in stride(from: 0, to: count - count % 32, by: 32) {
+      let hash = Digest256(bytes.rawSpan.slice(start, 32))
+      if hash == .zero { break }
+      hashes.append(hash)
+    }
+    return hashes
   }
 
   /// Forgets leaves below an offset, but for the group of 256 that a later beginning of the log lies in.
@@ -74,6 +90,7 @@ struct LevelFiles {
       let range = number * Self.leavesInFile..<(number + 1) * Self.leavesInFile
       guard range.upperBound <= end, !range.contains(boundary) || boundary & 255 == 0 else { continue }
       pending[name] = nil
+      unsynced.remove(name)
       open.removeValue(forKey: name)?.close()
       try files.remove("\(directory)/\(name)")
     }
@@ -82,6 +99,7 @@ struct LevelFiles {
   /// Removes everything, to begin again.
   mutating func removeAll() throws(LogError) {
     pending = [:]
+    unsynced = []
     close()
     for name in try files.list(directory) where name.hasPrefix("level-") || name.hasPrefix(Self.leavesPrefix) {
       try files.remove("\(directory)/\(name)")
