@@ -80,6 +80,9 @@ public struct AuditReport: Sendable {
   /// The verdict as a sentence.
   package var verdictLine: String {
     switch verdict {
+    case .proven where first > 0:
+      "proven: a receipt that the policy accepts covers all events from offset \(first) to \(asked); those below \(first) were removed, "
+        + "and are proven elsewhere only"
     case .proven: "proven: a receipt that the policy accepts covers all \(asked) events that were asked about"
     case .unproven where covered < asked:
       "unproven: nothing contradicts the log, but receipts that count cover only \(covered) of \(asked) events"

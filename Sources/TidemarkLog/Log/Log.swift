@@ -162,6 +162,8 @@ public final class Log: Sendable {
 
   /// Removes whole segments below `floor`, oldest first, after an event that says so is durable. Returns the first offset that is kept.
   ///
+  /// A log with evidence is trimmed by `Evidence.trim(below:)` of `TidemarkEvidence`, which keeps what its history needs.
+  ///
   /// Never more than asked for, often less: the segment that holds `floor` stays. Throws ``LogError/Code/offsetOutOfRange`` beyond the end,
   /// and errors of the file system.
   ///
