@@ -483,7 +483,7 @@ CHECKS = (
     ('demand(self.policy.is_met(times)', 'demand(times'),
     ('demand(any(note.signature(self.origin, key, 1) for key in keys)', 'demand(True'),
     ('demand(note.origin == self.origin', 'demand(True'),
-    ('demand(before.size <= after.size and (after.problem or before.time <= after.time)', 'demand(True'),
+    ('demand(good and before.size <= after.size', 'demand(True'),
     ('demand(number(index[6:]) == event.offset', 'demand(True'),
     ('demand(pinned or (self.keys and not self.policy.logs)', 'demand(True'),
 )
