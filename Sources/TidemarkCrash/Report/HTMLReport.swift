@@ -1,3 +1,5 @@
+internal import TidemarkText
+
 /// A report as one page that needs nothing else: no script, no font, no picture from elsewhere.
 package enum HTMLReport {
   package static func bytes(of report: CrashReport) -> [UInt8] {
@@ -195,10 +197,4 @@ package enum HTMLReport {
     .axis{stroke:#333}.grid{stroke:#e6e6e6}.tick{fill:#444;font-size:11px}.axis-title{fill:#222;font-size:12px}
     .plot-title{font-size:14px;font-weight:600;fill:#111}.label{fill:#222;font-size:12px}
     """
-}
-
-enum HTML {
-  static func escaped(_ text: String) -> String {
-    text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;").replacing("\"", with: "&quot;")
-  }
 }

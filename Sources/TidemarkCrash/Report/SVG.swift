@@ -1,3 +1,5 @@
+internal import TidemarkText
+
 /// A small writer of plots: axes, points, bars, a legend. What it writes stands by itself.
 struct Plot {
   /// From which numbers an axis gets its ends.

@@ -1,4 +1,5 @@
 internal import TidemarkLog
+internal import TidemarkText
 
 /// An audit as one page for people: `tidemark audit --html`.
 package struct AuditPage {
@@ -17,7 +18,7 @@ package struct AuditPage {
   package var bytes: [UInt8] {
     var page = Page("Audit of a log")
     let verdict = report.verdict
-    page.body.append("<p class=\"verdict \(verdict.rawValue)\">\(Page.escaped(report.verdictLine))</p>")
+    page.body.append("<p class=\"verdict \(verdict.rawValue)\">\(HTML.escaped(report.verdictLine))</p>")
     identity(&page)
     receipts(&page)
     brackets(&page)

@@ -8,16 +8,16 @@ struct Page {
 
   init(_ title: String) {
     self.title = title
-    body = ["<h1>\(Self.escaped(title))</h1>"]
+    body = ["<h1>\(HTML.escaped(title))</h1>"]
   }
 
-  mutating func heading(_ text: String) { body.append("<h2>\(Self.escaped(text))</h2>") }
-  mutating func paragraph(_ text: String) { body.append("<p>\(Self.escaped(text))</p>") }
-  mutating func items(_ texts: [String]) { body.append("<ul>" + texts.map { "<li>\(Self.escaped($0))" }.joined() + "</ul>") }
+  mutating func heading(_ text: String) { body.append("<h2>\(HTML.escaped(text))</h2>") }
+  mutating func paragraph(_ text: String) { body.append("<p>\(HTML.escaped(text))</p>") }
+  mutating func items(_ texts: [String]) { body.append("<ul>" + texts.map { "<li>\(HTML.escaped($0))" }.joined() + "</ul>") }
 
   mutating func table(_ heads: [String], _ rows: [[String]]) {
-    body.append("<div class=\"scroll\"><table><tr>" + heads.map { "<th>\(Self.escaped($0))" }.joined())
-    body += rows.map { "<tr>" + $0.map { "<td>\(Self.escaped($0))" }.joined() }
+    body.append("<div class=\"scroll\"><table><tr>" + heads.map { "<th>\(HTML.escaped($0))" }.joined())
+    body += rows.map { "<tr>" + $0.map { "<td>\(HTML.escaped($0))" }.joined() }
     body.append("</table></div>")
   }
 
@@ -25,7 +25,7 @@ struct Page {
     let page = """
       <!doctype html>
       <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-      <title>\(Self.escaped(title))</title>
+      <title>\(HTML.escaped(title))</title>
       <style>\(Self.style)</style></head>
       <body>
       \(body.joined(separator: "\n"))
@@ -33,20 +33,6 @@ struct Page {
 
       """
     return Array(page.utf8)
-  }
-
-  static func escaped(_ text: String) -> String {
-    var output = ""
-    for character in text.unicodeScalars {
-      switch character {
-      case "&": output += "&amp;"
-      case "<": output += "&lt;"
-      case ">": output += "&gt;"
-      case "\"": output += "&quot;"
-      default: output.unicodeScalars.append(character.value < 0x20 ? "\u{FFFD}" : character)
-      }
-    }
-    return output
   }
 
   static func time(_ time: Timestamp?) -> String {
