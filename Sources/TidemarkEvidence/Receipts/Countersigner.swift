@@ -13,7 +13,7 @@ public protocol CountersignerMemory {
 ///
 /// ```swift
 /// let server = try Countersigner(name: "server.example/1", keys: keys, publicKey: key, memory: memory)
-/// let receipt = try server.countersign(checkpoint, from: old, proof, signedBy: deviceKey, at: now)
+/// let receipt = try server.countersign(checkpoint, proof, signedBy: deviceKey, at: now)
 /// ```
 public struct Countersigner {
   /// What it signs with.
