@@ -44,6 +44,9 @@ let package = Package(
       name: "TidemarkEvidence", dependencies: ["CCrypto", "CSodium", "TidemarkLog", "TidemarkText"],
       resources: [.embedInCode("Export/verify.py")], swiftSettings: strict),
     .target(name: "TidemarkText", swiftSettings: strict),
+    .target(name: "TidemarkProtocol", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
+    .target(
+      name: "TidemarkServer", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkText"], swiftSettings: strict),
     .target(name: "CCrash"),
     .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .executableTarget(
@@ -61,6 +64,9 @@ let package = Package(
       dependencies: ["CSQLite", "TestSupport", "TidemarkLog", "TidemarkProjections", "TidemarkSQLite"], swiftSettings: tests),
     .testTarget(
       name: "TidemarkEvidenceTests", dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog"], swiftSettings: tests),
+    .testTarget(
+      name: "TidemarkProtocolTests", dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkText"],
+      swiftSettings: tests),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(name: "TidemarkCrashTests", dependencies: ["TidemarkCrash"], swiftSettings: tests),
     .testTarget(name: "TidemarkToolTests", dependencies: ["TidemarkCrash", "TidemarkTool"], swiftSettings: tests),

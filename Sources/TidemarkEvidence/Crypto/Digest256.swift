@@ -18,7 +18,7 @@ public struct Digest256: Hashable, Sendable {
     unsafe withUnsafeMutableBytes(of: &words) { unsafe $0.copyBytes(from: bytes) }
   }
 
-  init(_ bytes: RawSpan) {
+  package init(_ bytes: RawSpan) {
     self.init()
     words = (bytes.u64(0), bytes.u64(8), bytes.u64(16), bytes.u64(24))
   }

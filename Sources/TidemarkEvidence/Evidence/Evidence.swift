@@ -25,6 +25,8 @@ public final class Evidence: Sendable {
     var publicKey: [UInt8]?
     /// The offset of the event that says so.
     var keyRecord: Offset
+    /// Whether no other key came before it: then it signs what lies before its event, too.
+    var isFirstKey: Bool
     /// Of what was signed last, and found to be the beginning of this history.
     var signed: TreeHead?
     var receipted: Offset = 0
@@ -54,21 +56,25 @@ public final class Evidence: Sendable {
           why: "size \(newest.size) was signed with another root", advice: "keep everything, run audit, and go on in a new epoch")
       }
     }
-    let publicKey = try Self.publicKey(log, history)
+    let key = try Self.key(log, history)
     let receipt = try Self.newestReceipt(notes)
-    var state = State(history: history, notes: notes, publicKey: publicKey, keyRecord: history.frontier.lastKeyRecord, signed: newest)
+    var state = State(
+      history: history, notes: notes, publicKey: key?.publicKey, keyRecord: history.frontier.lastKeyRecord, isFirstKey: key?.isFirst ?? true,
+      signed: newest)
     state.receipted = try receipt.map { try Checkpoint($0.text).head.size } ?? 0
     // What was not committed before the process ended goes along with the next commit.
     if let receipt, log.isWriter, try Self.isMissing(receipt, log, history) { try log.stage(control: .receipt, data: receipt.bytes) }
     self.state = Locked(state)
   }
 
-  private static func publicKey(_ log: Log, _ history: History) throws -> [UInt8]? {
+  private static func key(_ log: Log, _ history: History) throws -> (publicKey: [UInt8], isFirst: Bool)? {
     let offset = history.frontier.lastKeyRecord
     guard offset != Frontier.none else { return nil }
-    if offset >= log.first, let record = KeyRecord(try log.event(at: offset).data, of: log.identity) { return record.publicKey }
+    if offset >= log.first, let record = KeyRecord(try log.event(at: offset).data, of: log.identity) {
+      return (record.publicKey, record.previous == nil)
+    }
     // Trimmed, or not what it should be: the whole chain tells.
-    return try KeyChain(of: log).entries.last?.publicKey
+    return try KeyChain(of: log).entries.last.map { ($0.publicKey, false) }
   }
 
   /// The one that covers most.
@@ -121,17 +127,55 @@ public final class Evidence: Sendable {
           .missingKey, "there is no key to sign with", file: log.path, why: "the log has no key event that counts", advice: "run audit")
       }
       try state.history.save()
-      let text = Checkpoint(origin: origin, head: head).text
-      let key = try VerifierKey(name: origin, kind: .note, publicKey: publicKey)
-      let signature = try keys.sign(Array(text.utf8), publicKey: publicKey)
-      let note = SignedNote(text: text, signatures: [SignedNote.Signature(name: key.name, keyID: key.keyID, bytes: signature)])
-      guard note.isSigned(by: key) else {
-        throw LogError(.missingKey, "the key's signature does not verify", why: "the key provider signed with another", advice: "check it")
-      }
-      try state.notes.append(note)
+      let note = try sign(head, publicKey, keys, &state)
       state.signed = head
       return note
     }
+  }
+
+  /// Signs how the history stood at a size, for whoever is given the events up to there. There must have been a checkpoint before, so that the
+  /// key is known.
+  ///
+  /// - Parameter size: durable; above the last change of the key, since an older key signs nothing more.
+  ///
+  /// Throws `LogError.Code.offsetOutOfRange` for a size that is not durable, `LogError.Code.missingKey` without a key of that size, and
+  /// errors of the file system.
+  package func checkpoint(at size: Offset) throws -> SignedNote {
+    try state.withLock { state in
+      let keys = try signingKeys()
+      try catchUp(&state)
+      let root = try state.history.root(at: size)
+      let head = TreeHead(size: size, root: root)
+      if let known = try state.notes.notes.last(where: { try Checkpoint($0.text).head == head }) { return known }
+      guard let publicKey = state.publicKey, size > state.keyRecord || state.isFirstKey else {
+        throw LogError(
+          .missingKey, "size \(size) can't be signed", file: log.path, why: "the key was changed at offset \(state.keyRecord)",
+          advice: "ask for a larger size")
+      }
+      try state.history.save()
+      return try sign(head, publicKey, keys, &state)
+    }
+  }
+
+  /// The smallest size that can still be signed.
+  package var firstSignableSize: Offset { state.withLock { $0.isFirstKey ? 0 : $0.keyRecord + 1 } }
+
+  /// The root at a size that was hashed. Throws as ``History/root(at:)``.
+  package func root(at size: Offset) throws -> Digest256 { try state.withLock { try $0.history.root(at: size) } }
+
+  /// The tree of the events below where the log begins.
+  package var floorRange: CompactRange { state.withLock { $0.history.frontier.floor } }
+
+  private func sign(_ head: TreeHead, _ publicKey: [UInt8], _ keys: any SigningKeyProvider, _ state: inout State) throws -> SignedNote {
+    let text = Checkpoint(origin: origin, head: head).text
+    let key = try VerifierKey(name: origin, kind: .note, publicKey: publicKey)
+    let signature = try keys.sign(Array(text.utf8), publicKey: publicKey)
+    let note = SignedNote(text: text, signatures: [SignedNote.Signature(name: key.name, keyID: key.keyID, bytes: signature)])
+    guard note.isSigned(by: key) else {
+      throw LogError(.missingKey, "the key's signature does not verify", why: "the key provider signed with another", advice: "check it")
+    }
+    try state.notes.append(note)
+    return note
   }
 
   /// Signs with a new key from here on. The event that says so is signed by both keys, and durable when this returns; the old key is
@@ -167,7 +211,9 @@ public final class Evidence: Sendable {
   private func catchUp(_ state: inout State) throws {
     try state.history.update()
     guard state.keyRecord != state.history.frontier.lastKeyRecord else { return }
-    state.publicKey = try Self.publicKey(log, state.history)
+    let key = try Self.key(log, state.history)
+    state.publicKey = key?.publicKey
+    state.isFirstKey = key?.isFirst ?? true
     state.keyRecord = state.history.frontier.lastKeyRecord
   }
 
@@ -176,6 +222,7 @@ public final class Evidence: Sendable {
     let publicKey = try keys.makeKey()
     let record = try KeyRecord(log.identity, from: state.publicKey, to: publicKey, keys)
     state.keyRecord = try log.commit(control: .keyRotation, data: record.bytes)
+    state.isFirstKey = state.publicKey == nil
     state.publicKey = publicKey
     return publicKey
   }

@@ -71,7 +71,7 @@ public struct VerifierKey: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Whether it made a signature under this message.
-  func isValid(_ signature: some Sequence<UInt8>, of message: [UInt8]) -> Bool {
+  package func isValid(_ signature: some Sequence<UInt8>, of message: [UInt8]) -> Bool {
     Ed25519.isValid(Array(signature), of: message, publicKey: publicKey)
   }
 }

@@ -44,19 +44,19 @@ public struct Descriptor: Sendable, Hashable {
 }
 
 /// Hashes leaves one after another, without a copy of each descriptor.
-struct LeafHasher: ~Copyable {
-  let hasher: SHA256
+package struct LeafHasher: ~Copyable {
+  package let hasher: SHA256
   /// The byte 0, then a descriptor's first 100 bytes.
   private var prefix: [UInt8]
   private let empty: Digest256
   /// Of the data of the session in force.
-  private(set) var session: Digest256
+  package private(set) var session: Digest256
 
   private static let sessionAt = 5
   private static let extensionsAt = 37
   private static let dataAt = 69
 
-  init(_ hasher: SHA256, session: Digest256) {
+  package init(_ hasher: SHA256, session: Digest256) {
     self.hasher = hasher
     self.session = session
     empty = hasher.hash([])
@@ -64,13 +64,13 @@ struct LeafHasher: ~Copyable {
   }
 
   /// The events from here on have this session.
-  mutating func begin(_ session: Digest256) {
+  package mutating func begin(_ session: Digest256) {
     self.session = session
     session.store(in: &prefix, at: Self.sessionAt)
   }
 
   /// The leaf of an event; a session record is in force for those behind it.
-  mutating func leaf(_ event: EventView) -> Digest256 {
+  package mutating func leaf(_ event: EventView) -> Digest256 {
     let data = event.data
     let extensions = event.extensionBytes
     let dataDigest = data.byteCount == 0 ? empty : hasher.hash(data)

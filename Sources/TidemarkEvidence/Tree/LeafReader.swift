@@ -82,5 +82,5 @@ extension LeafReader {
 
 extension SHA256 {
   /// Zero without a session.
-  func hash(session data: [UInt8]) -> Digest256 { data.isEmpty ? .zero : hash(data) }
+  package func hash(session data: [UInt8]) -> Digest256 { data.isEmpty ? .zero : hash(data) }
 }

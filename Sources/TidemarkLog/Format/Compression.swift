@@ -13,11 +13,11 @@ public enum Compression: Sendable {
 /// LZ4 blocks, from the lz4 library.
 ///
 /// Unchecked: each instance has one owner at a time.
-@safe final class LZ4Compressor: @unchecked Sendable {
+@safe package final class LZ4Compressor: @unchecked Sendable {
   private let level: Compression
   private let state: UnsafeMutableRawPointer
 
-  init(_ level: Compression) {
+  package init(_ level: Compression) {
     self.level = level
     let count = level == .high ? LZ4_sizeofStateHC() : LZ4_sizeofState()
     unsafe state = .allocate(byteCount: Int(count), alignment: 16)
@@ -26,7 +26,7 @@ public enum Compression: Sendable {
   deinit { unsafe state.deallocate() }
 
   /// Compresses into `target`, which is made long enough. Returns the compressed length, or nil if that would not be smaller.
-  func compress(_ bytes: RawSpan, into target: inout [UInt8]) -> Int? {
+  package func compress(_ bytes: RawSpan, into target: inout [UInt8]) -> Int? {
     guard level != .none, bytes.byteCount > 16 else { return nil }
     if target.count < bytes.byteCount { target = [UInt8](repeating: 0, count: bytes.byteCount) }
     let written = unsafe bytes.withUnsafeBytes { source in
@@ -43,7 +43,7 @@ public enum Compression: Sendable {
 }
 
 /// Decompresses a block of which the uncompressed length is known. False if it is not what it should be.
-func decompressLZ4(_ bytes: RawSpan, into target: inout [UInt8], rawLength: Int) -> Bool {
+package func decompressLZ4(_ bytes: RawSpan, into target: inout [UInt8], rawLength: Int) -> Bool {
   if target.count < rawLength { target = [UInt8](repeating: 0, count: rawLength) }
   let written = unsafe bytes.withUnsafeBytes { source in
     unsafe target.withUnsafeMutableBytes { target in

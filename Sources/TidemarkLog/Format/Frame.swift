@@ -33,11 +33,11 @@ package struct FrameHeader: Equatable, Sendable {
   /// The length in the file, padding included.
   package var frameLength: Int { Self.frameLength(stored: storedLength) }
   static func frameLength(stored: Int) -> Int { (byteCount + stored + 7) & ~7 }
-  var end: Offset { base + UInt64(count) }
+  package var end: Offset { base + UInt64(count) }
   /// Whether it is of a later type that readers may pass over. Nothing in it counts for them.
   var canBeSkipped: Bool { kind >= 0x80 }
 
-  init(
+  package init(
     _ kind: Kind, isCompressed: Bool = false, storedLength: Int = 0, rawLength: Int = 0, base: Offset, count: UInt32 = 0, durable: Offset,
     incarnation: UInt64
   ) {
@@ -78,12 +78,12 @@ package struct FrameHeader: Equatable, Sendable {
     bytes.store(xxh3(bytes.bytes.slice(position + 8, frameLength - 8), seed: seed), at: position)
   }
 
-  func encode(into frame: inout [UInt8], at position: Int = 0, seed: UInt64) {
+  package func encode(into frame: inout [UInt8], at position: Int = 0, seed: UInt64) {
     frame.withMutableSpan { encode(into: &$0, at: position, seed: seed) }
   }
 
   /// What stands at a place where a frame may begin.
-  enum Check {
+  package enum Check {
     case frame(FrameHeader)
     /// The header is there, but the whole frame needs so many bytes.
     case incomplete(Int)
@@ -92,7 +92,7 @@ package struct FrameHeader: Equatable, Sendable {
   }
 
   /// Looks at `bytes` from `position` on, which may end before the frame does; `remaining` is how many bytes the file has from there.
-  static func check(_ bytes: RawSpan, at position: Int, remaining: UInt64, seed: UInt64) -> Check {
+  package static func check(_ bytes: RawSpan, at position: Int, remaining: UInt64, seed: UInt64) -> Check {
     guard remaining >= UInt64(byteCount) else { return .bad("the file ends inside a frame header") }
     guard bytes.byteCount - position >= byteCount else { return .incomplete(byteCount) }
     guard bytes.u32(position + 8) == magic else { return .bad("no frame begins here") }

@@ -24,7 +24,7 @@
   static let clockWasStepped: UInt8 = 2
 
   /// The length of the record at `position`, or nil if what stands there is none: one look at the fixed part bounds every field.
-  @inline(__always) static func length(at position: Int, in bytes: RawSpan) -> Int? {
+  @inline(__always) package static func length(at position: Int, in bytes: RawSpan) -> Int? {
     guard position >= 0, bytes.byteCount &- position >= fixedLength else { return nil }
     let length = Int(bytes.u32(position))
     let variable =

@@ -43,7 +43,7 @@ struct Pin: Equatable, Sendable {
 ///   | pin (48) | user end | session offset | session length | durability | zero | session data |
 ///   +----------+----------+----------------+----------------+------------+------+--------------+
 /// ```
-struct SegmentHeader: Equatable, Sendable {
+package struct SegmentHeader: Equatable, Sendable {
   static let byteCount = 4096
   static let noSession = UInt64.max
 
@@ -66,7 +66,7 @@ struct SegmentHeader: Equatable, Sendable {
 
   var seed: UInt64 { Self.seed(logID: logID, epochID: epochID, segmentID: segmentID) }
 
-  static func seed(logID: EventID, epochID: EventID, segmentID: EventID) -> UInt64 {
+  package static func seed(logID: EventID, epochID: EventID, segmentID: EventID) -> UInt64 {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(48)
     bytes.add(logID)

@@ -130,7 +130,7 @@ public struct ContentDigest: Sendable {
   }
 
   /// What the digest is over.
-  static func content(of event: EventView) -> [UInt8] {
+  package static func content(of event: EventView) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(UInt8(event.typeBytes.byteCount))
     bytes.add(event.typeBytes)

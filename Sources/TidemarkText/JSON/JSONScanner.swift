@@ -79,6 +79,23 @@ package struct JSONScanner: Sendable {
     }
   }
 
+  /// Calls `body` with the range of each element. `bytes` were scanned before, and `array` is an array in them.
+  package static func forEachElement(
+    of array: Range<Int>, in bytes: Span<UInt8>, _ body: (_ element: Range<Int>) throws(TextError) -> Void
+  ) throws(TextError) {
+    var scanner = JSONScanner()
+    scanner.at = array.lowerBound + 1
+    scanner.skipSpace(bytes)
+    while scanner.at < array.upperBound - 1 {
+      let start = scanner.at
+      try scanner.value(bytes, depth: 1, wanted: 0)
+      try body(start..<scanner.at)
+      scanner.skipSpace(bytes)
+      scanner.at += 1
+      scanner.skipSpace(bytes)
+    }
+  }
+
   // MARK: Values
 
   /// - Parameter wanted: the pointers, as bits, whose first `depth` tokens led here.

@@ -1,0 +1,5 @@
+import TestSupport
+import Testing
+import TidemarkEvidence
+import TidemarkLog
+import TidemarkProtocol
