@@ -59,7 +59,8 @@ public final class Evidence: Sendable {
     let key = try Self.key(log, history)
     let receipt = try Self.newestReceipt(notes)
     var state = State(
-      history: history, notes: notes, publicKey: key?.publicKey, keyRecord: history.frontier.lastKeyRecord, isFirstKey: key?.isFirst ?? true,
+      history: history, notes: notes, publicKey: key?.publicKey, keyRecord: history.frontier.lastKeyRecord,
+      isFirstKey: key?.isFirst ?? true,
       signed: newest)
     state.receipted = try receipt.map { try Checkpoint($0.text).head.size } ?? 0
     // What was not committed before the process ended goes along with the next commit.
