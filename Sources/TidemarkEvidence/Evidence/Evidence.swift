@@ -134,8 +134,8 @@ public final class Evidence: Sendable {
     }
   }
 
-  /// Signs how the history stood at a size, for whoever is given the events up to there. There must have been a checkpoint before, so that the
-  /// key is known.
+  /// Signs how the history stood at a size, for whoever is given the events up to there. There must have been a checkpoint before, so that
+  /// the key is known.
   ///
   /// - Parameter size: durable; above the last change of the key, since an older key signs nothing more.
   ///

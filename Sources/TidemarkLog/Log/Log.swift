@@ -163,7 +163,8 @@ public final class Log: Sendable {
   ///   - records: whole records, one behind the other, at most 64 MiB. Their ids must not be in the log.
   ///   - base: the offset of the first, which must be this log's size.
   ///
-  /// Throws ``LogError/Code/corrupt`` for a malformed record, ``LogError/Code/unexpectedSize`` if the log ends elsewhere, and as ``sync()`` does.
+  /// Throws ``LogError/Code/corrupt`` for a malformed record, ``LogError/Code/unexpectedSize`` if the log ends elsewhere, and as ``sync()``
+  /// does.
   @discardableResult
   package func restore(_ records: [UInt8], at base: Offset) throws -> Offset { try core.restore(records.rawSpan, at: base) }
 
