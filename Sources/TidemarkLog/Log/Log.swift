@@ -225,7 +225,8 @@ public final class Log: Sendable {
     try Verification.run(LogDirectory(path: path), environment.fileSystem, durableFloor: options.durableFloor, progress: nil)
   }
 
-  /// Copies what can be read of a damaged log into a new one, at the same offsets. The old one is only read.
+  /// Copies what can be read of a damaged log into a new one, at the same offsets, and an event behind them that says which log they are
+  /// of. The old one is only read.
   ///
   /// The new one is built beside `newPath` and gets that name when it is whole, so whatever has that name is never a part of it.
   /// Throws ``LogError/Code/alreadyExists`` if something but an empty directory is there, and errors of the file system.

@@ -46,7 +46,13 @@ extension LogCore {
   /// Commits a control record of a module, behind the session if that is new and what is staged, and syncs it. Returns its offset.
   func commit(_ control: StagedControl) throws(LogError) -> Offset {
     try check(control)
-    return try withTurn { () throws(LogError) -> Offset in
+    return try commitUnchecked(control)
+  }
+
+  /// Likewise, of whatever kind.
+  @discardableResult
+  func commitUnchecked(_ control: StagedControl) throws(LogError) -> Offset {
+    try withTurn { () throws(LogError) -> Offset in
       try self.checkWriter()
       try self.flush()
       return try self.append(control, takesStaged: true)
