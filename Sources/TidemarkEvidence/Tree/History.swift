@@ -25,7 +25,6 @@ public struct History: Sendable {
   /// Ranges of offsets that could not be read when they were hashed: their leaves are those of lost events.
   public private(set) var lost: [Finding] = []
 
-  static let folder = "evidence"
   static let groupCount: UInt64 = 256
 
   /// Takes up the tree of a log. Hashes what is new only with ``update()``, unless the tree has to be made again.
@@ -36,7 +35,7 @@ public struct History: Sendable {
   public init(_ log: Log) throws {
     self.log = log
     isWriter = log.isWriter
-    directory = "\(log.path)/\(Self.folder)/\(log.identity.epochID.hexadecimal)"
+    directory = log.evidencePath
     files = LevelFiles(directory, log.environment.fileSystem)
     frontier = Frontier()
     let bytes = try log.environment.fileSystem.contents("\(directory)/\(Frontier.name)")
@@ -60,7 +59,7 @@ public struct History: Sendable {
     self.log = log
     isWriter = false
     directory = ""
-    files = LevelFiles("\(log.path)/\(Self.folder)/none", log.environment.fileSystem)
+    files = LevelFiles("\(log.evidencePath)/none", log.environment.fileSystem)
     frontier = Frontier()
     try begin()
   }
@@ -108,7 +107,7 @@ public struct History: Sendable {
 
   private func makeDirectory() throws(LogError) {
     let fileSystem = log.environment.fileSystem
-    let parent = "\(log.path)/\(Self.folder)"
+    let parent = fileSystem.directory(of: directory)
     for (path, above) in [(parent, log.path), (directory, parent)] where try fileSystem.status(path) == nil {
       try fileSystem.makeDirectory(path)
       try fileSystem.syncDirectory(above)

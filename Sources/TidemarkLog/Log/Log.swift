@@ -78,6 +78,8 @@ public final class Log: Sendable {
   /// Id, epochs and parameters.
   public var identity: LogIdentity { core.lock.withLock { core.identity } }
   package var environment: Environment { core.environment }
+  /// Where evidence of the current epoch is kept.
+  package var evidencePath: String { core.lock.withLock { core.evidencePath } }
   package var isWriter: Bool { core.isWriter }
   /// What opening found and did.
   public var recoveryReport: RecoveryReport { core.lock.withLock { core.report } }
@@ -186,10 +188,9 @@ public final class Log: Sendable {
 
   /// Removes whole segments below `floor`, oldest first, after an event that says so is durable. Returns the first offset that is kept.
   ///
-  /// A log with evidence is trimmed by `Evidence.trim(below:)` of `TidemarkEvidence`, which keeps what its history needs.
-  ///
   /// Never more than asked for, often less: the segment that holds `floor` stays. Throws ``LogError/Code/offsetOutOfRange`` beyond the end,
-  /// and errors of the file system.
+  /// ``LogError/Code/evidenceNeedsHistory`` for a log with evidence, which `Evidence.trim(below:)` of `TidemarkEvidence` trims, and errors
+  /// of the file system.
   ///
   /// ```swift
   /// let first = try log.trim(below: settled)
