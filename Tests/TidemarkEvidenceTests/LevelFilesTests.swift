@@ -11,7 +11,7 @@ import TidemarkLog
     defer { try? FileManager.default.removeItem(at: directory) }
     var files = LevelFiles(directory.path, POSIXFileSystem())
     let leaf = SHA256().hash([1])
-    for number: UInt64 in 0..<50 { try files.store(leaf, level: 0, index: number << 16) }
+    for number: UInt64 in 0..<50 { try files.store([leaf], level: 0, from: number << 16) }
     try files.flush(syncs: true)
     let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { name in
       (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)"))?.hasPrefix(directory.path) ?? false

@@ -35,12 +35,14 @@ struct LevelFiles {
     return file
   }
 
-  mutating func store(_ hash: Digest256, level: Int, index: UInt64) throws(LogError) {
+  /// Keeps digests of a level from an index on, all in one file.
+  mutating func store(_ hashes: [Digest256], level: Int, from index: UInt64) throws(LogError) {
+    if hashes.isEmpty { return }
     let (name, position) = Self.place(level, index)
     if let known = pending[name], known.position + UInt64(known.bytes.count) != position || known.bytes.count >= Self.bufferByteCount {
       try write(name)
     }
-    pending[name, default: (position, [])].bytes += hash.bytes
+    pending[name, default: (position, [])].bytes.add(unsafe hashes.span.bytes)
   }
 
   private mutating func write(_ name: String) throws(LogError) {

@@ -76,7 +76,7 @@ extension [UInt8] {
 
   package var rawSpan: RawSpan { @_lifetime(borrow self) get { unsafe span.bytes } }
 
-  package mutating func store(_ value: some FixedWidthInteger & BitwiseCopyable, at position: Int) {
+  @inlinable @inline(__always) package mutating func store(_ value: some FixedWidthInteger & BitwiseCopyable, at position: Int) {
     unsafe withUnsafeMutableBytes { unsafe $0.storeBytes(of: value.littleEndian, toByteOffset: position, as: type(of: value)) }
   }
 
@@ -102,7 +102,7 @@ extension [UInt8] {
 
   // Appending, for structures of variable length.
 
-  package mutating func add(_ value: some FixedWidthInteger & BitwiseCopyable) {
+  @inlinable @inline(__always) package mutating func add(_ value: some FixedWidthInteger & BitwiseCopyable) {
     unsafe Swift.withUnsafeBytes(of: value.littleEndian) { unsafe append(contentsOf: $0) }
   }
 
