@@ -31,7 +31,9 @@ extension Replicator {
     let publicKey = try known?.publicKey ?? keys.makeKey()
     // The same key asks again if the answer is lost.
     if known?.grant == nil { try store.save(Credentials(server: server, publicKey: publicKey)) }
-    var request = HTTPRequest("POST", "/v1/enrol", body: Enrolment(code: code, publicKey: publicKey, name: name).json)
+    let signature = try keys.sign(Enrolment.signatureMessage(of: code), publicKey: publicKey)
+    let enrolment = Enrolment(code: code, publicKey: publicKey, name: name, signature: signature)
+    var request = HTTPRequest("POST", "/v1/enrol", body: enrolment.json)
     request.fields["content-type"] = MediaType.json
     let response = try await transport.send(request, to: server)
     if let problem = Problem(response) {

@@ -172,7 +172,10 @@ package struct DeviceSession: Sendable {
       needsHandshake = true
       return fail(.transport, why, random)
     case (.checked(let isSound), .checking):
-      if isSound { return fail(.corrupt, "bytes were damaged on the way", random) }
+      if isSound {
+        needsHandshake = true
+        return fail(trouble?.category ?? .corrupt, trouble?.detail ?? "bytes were damaged on the way", random)
+      }
       state = .needsNewEpoch
       trouble = Trouble(.corrupt, "events were altered on this device after they were signed")
       return [.disarm]
@@ -280,6 +283,10 @@ package struct DeviceSession: Sendable {
       needsHandshake = true
       conflicts += 1
       trouble = Trouble(.conflict, why)
+      if problem.code == .forked, state == .shipping {
+        state = .checking
+        return [.check]
+      }
       return conflicts == 1 ? attempt() : fail(.conflict, why, random)
     case .check:
       trouble = Trouble(.corrupt, why)
