@@ -130,7 +130,7 @@ package struct DeviceSession: Sendable {
       hasToken = false
       isTokenFresh = false
       needsHandshake = true
-      return state == .waitingForSignIn || state == .removed ? attempt() : []
+      return state == .stopped || state.isWork ? [] : attempt()
     default: return state.isWork ? workEnded(input, random) : []
     }
   }
