@@ -60,6 +60,9 @@ final class ServerDouble {
   }
 
   private func handle(_ request: HTTPRequest) throws -> HTTPResponse {
+    if let digest = request.fields[ContentDigestField.name], ContentDigestField.matches(digest, request.body) != true {
+      throw Problem(.digestMismatch, "other bytes came")
+    }
     switch request.target {
     case "/v1/enrol": return try enrol(Enrolment(json: request.body)).response(201)
     case "/v1/token": return try refresh(TokenRequest(json: request.body)).response()
@@ -73,9 +76,7 @@ final class ServerDouble {
       throw Problem(.notFound, "no such call")
     }
     if request.method == "PUT" { return try shake(Handshake(json: request.body), device, log, epoch).response() }
-    guard let digest = request.fields["content-digest"], ContentDigestField.matches(digest, request.body) == true else {
-      throw Problem(.digestMismatch, "other bytes came")
-    }
+    guard request.fields[ContentDigestField.name] != nil else { throw Problem(.malformed, "no digest") }
     guard request.body.count <= limits.requestBytes else { throw Problem(.tooLarge, "too long") }
     return try ship(request, device, log, epoch).response()
   }

@@ -30,7 +30,7 @@ private func answer(_ offsets: Range<Offset>, generation: UInt64 = 1) throws -> 
 
   /// Up to the first shipment, of ten events.
   private mutating func ship() {
-    take(.started, .refreshed(isFresh: true), .backlog(true), .welcomed(welcome()), .backlog(true), .settled(from: 0), .built(0..<10))
+    take(.started, .refreshed(isFresh: true), .backlog(true), .welcomed(welcome()), .settled(from: 0, hasBacklog: true), .built(0..<10))
     #expect(session.state == .shipping)
   }
 
@@ -44,7 +44,7 @@ private func answer(_ offsets: Range<Offset>, generation: UInt64 = 1) throws -> 
     #expect(take(.refreshed(isFresh: true)).contains(.handshake))
     #expect(take(.welcomed(welcome())) == [.settle(welcome())])
     #expect(session.state == .settling)
-    take(.settled(from: 0))
+    take(.settled(from: 0, hasBacklog: false))
     #expect(session.state == .idle)
     #expect(take(.backlog(true)).contains { if case .ship(from: 0, _, _) = $0 { true } else { false } })
     take(.built(0..<10))
@@ -130,7 +130,7 @@ private func answer(_ offsets: Range<Offset>, generation: UInt64 = 1) throws -> 
   @Test("a first conflict is settled at once, a second one later") mutating func conflicts() {
     ship()
     #expect(take(.refused(Problem(.superseded, ""))).contains(.handshake))
-    take(.welcomed(welcome()), .settled(from: 0), .built(0..<10))
+    take(.welcomed(welcome()), .settled(from: 0, hasBacklog: true), .built(0..<10))
     #expect(armed(take(.refused(Problem(.superseded, "")))) != nil)
   }
 
@@ -185,8 +185,8 @@ private func answer(_ offsets: Range<Offset>, generation: UInt64 = 1) throws -> 
             Problem(Problem.Code.allCases[random.number(below: Problem.Code.allCases.count)], "", retryAfter: random.isOneIn(2) ? 3 : nil))
         case 9: .failed("no answer")
         case 10, 11: .welcomed(welcome(generation: UInt64(random.number(below: 2))))
-        case 12: .settled(from: session.next)
-        case 13: random.isOneIn(6) ? .differs("another root") : .settled(from: session.next)
+        case 12: .settled(from: session.next, hasBacklog: random.isOneIn(2))
+        case 13: random.isOneIn(6) ? .differs("another root") : .settled(from: session.next, hasBacklog: random.isOneIn(2))
         case 14: .built(random.isOneIn(4) ? nil : sent)
         case 15, 16: .answered(try answer(sent, generation: UInt64(random.number(below: 2))), nanoseconds: random.next() >> 30)
         case 17: .stored(next: sent.upperBound, hasBacklog: random.isOneIn(2))

@@ -33,9 +33,7 @@ extension Replicator {
     if known?.grant == nil { try store.save(Credentials(server: server, publicKey: publicKey)) }
     let signature = try keys.sign(Enrolment.signatureMessage(of: code), publicKey: publicKey)
     let enrolment = Enrolment(code: code, publicKey: publicKey, name: name, signature: signature)
-    var request = HTTPRequest("POST", "/v1/enrol", body: enrolment.json)
-    request.fields["content-type"] = MediaType.json
-    let response = try await transport.send(request, to: server)
+    let response = try await transport.send(HTTPRequest("POST", "/v1/enrol", MediaType.json, enrolment.json), to: server)
     if let problem = Problem(response) {
       throw LogError(
         .refused, "the server did not enrol the device", why: "\(problem.code.rawValue): \(problem.detail)", advice: "ask for a new code")

@@ -96,9 +96,7 @@ package final class ReplicatorCore {
         return nil
       }
       inFlight = .token
-      var request = HTTPRequest("POST", "/v1/token", body: TokenRequest(refreshToken: grant.refreshToken).json)
-      request.fields["content-type"] = MediaType.json
-      return request
+      return HTTPRequest("POST", "/v1/token", MediaType.json, TokenRequest(refreshToken: grant.refreshToken).json)
     } catch {
       tell(.storageFailed(text(of: error)), now)
       return nil

@@ -34,20 +34,14 @@ extension Shipper {
       known = accepted
     }
     if case .gap(let missing) = settlement { known = max(known, missing.upperBound) }
-    var from = min(known, max(accepted, log.first))
-    if evidence.receiptedSize < accepted {
-      guard let receipt = answer.receipt, try take(receipt, from: accepted, to: accepted) else {
-        // It is given again with the answer to the same shipment.
-        from = min(from, max(evidence.receiptedSize, log.first))
-        return try settled(from)
-      }
+    var from = max(min(known, accepted), log.first)
+    if known >= accepted, evidence.receiptedSize < accepted {
+      let isTaken = try answer.receipt.map { try take($0, from: accepted, to: accepted) } ?? false
+      if !isTaken { from = max(evidence.receiptedSize, log.first) }
     }
-    return try settled(from)
-  }
-
-  private func settled(_ from: Offset) throws -> DeviceSession.Input {
+    // What is not known of these events, the answer to the same shipment tells again.
     searchAgain(from: from)
-    return .settled(from: from)
+    return .settled(from: from, hasBacklog: try hasBacklog(from: from))
   }
 
   /// Writes down what the server answered: outcomes first, then the receipt, so that a receipt is kept only where all outcomes below it are.

@@ -21,16 +21,12 @@ extension Shipper {
       handshake.parent = Handshake.Parent(epoch: parent, fork: TreeHead(size: epoch.forkSize, root: root))
     }
     handshake.clock = Handshake.Clock(wall: reading.time, elapsed: reading.elapsed, boot: log.environment.clock.bootID)
-    var request = HTTPRequest("PUT", target, body: handshake.json)
-    request.fields["content-type"] = MediaType.json
-    return request
+    return HTTPRequest("PUT", target, MediaType.json, handshake.json)
   }
 
   func shipmentRequest(_ bytes: [UInt8]) -> HTTPRequest {
-    var request = HTTPRequest("POST", "\(target)/frames", body: bytes)
-    request.fields["content-type"] = MediaType.shipment
+    var request = HTTPRequest("POST", "\(target)/frames", MediaType.shipment, bytes)
     request.fields["tidemark-sender"] = session.sender?.hexadecimal
-    request.fields[ContentDigestField.name] = ContentDigestField.value(of: bytes)
     return request
   }
 

@@ -185,7 +185,7 @@ package final class Shipper: Lane {
     status.saved = log.durable
     status.state = session.state
     status.attempts = session.attempts
-    if let trouble = session.trouble { status.trouble = trouble } else if session.state == .idle { status.trouble = nil }
+    if session.state != .stopped { status.trouble = session.trouble }
     status.duplicateCount = outcomes.duplicateCount
     status.quarantinedCount = outcomes.quarantinedCount
     status.nextAttempt = deadline.map { deadline in

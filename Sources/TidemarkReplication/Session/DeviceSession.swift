@@ -25,7 +25,7 @@ package struct DeviceSession: Sendable {
     case failed(String)
     case welcomed(HandshakeAnswer)
     /// The outcome of ``Action/settle(_:)``: where to go on.
-    case settled(from: Offset)
+    case settled(from: Offset, hasBacklog: Bool)
     case differs(String)
     /// What was built for ``Action/ship(from:byteLimit:limits:)``; nil if there was nothing to ship after all.
     case built(Range<Offset>?)
@@ -147,11 +147,10 @@ package struct DeviceSession: Sendable {
       if state == .shipping { batch.failed() }
       return fail(.transport, why, random)
     case (.welcomed(let answer), .handshaking): return welcomed(answer, random)
-    case (.settled(let from), .settling):
+    case (.settled(let from, let hasBacklog), .settling):
       next = from
+      self.hasBacklog = hasBacklog
       needsHandshake = false
-      // Conflicts are over only once something was shipped.
-      if !hasBacklog { succeeded() }
       return attempt()
     case (.differs(let why), _):
       state = .needsNewEpoch
@@ -190,6 +189,7 @@ package struct DeviceSession: Sendable {
   private mutating func attempt() -> [Action] {
     guard needsHandshake || hasBacklog else {
       state = .idle
+      succeeded()
       return [.disarm]
     }
     guard isAllowed else {
