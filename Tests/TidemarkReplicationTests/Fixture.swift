@@ -129,10 +129,16 @@ final class Fixture {
 }
 
 final class TestConditions: ConditionSource {
-  private let state = Locked(Conditions())
-  var conditions: Conditions { state.withLock { $0 } }
-  func observe(_ changed: @escaping @Sendable () -> Void) {}
-  func set(_ change: (inout Conditions) -> Void) { state.withLock { change(&$0) } }
+  private let state = Locked((conditions: Conditions(), changed: { @Sendable () -> Void in }))
+  var conditions: Conditions { state.withLock { $0.conditions } }
+  func observe(_ changed: @escaping @Sendable () -> Void) { state.withLock { $0.changed = changed } }
+  func set(_ change: (inout Conditions) -> Void) {
+    let changed = state.withLock { state in
+      change(&state.conditions)
+      return state.changed
+    }
+    changed()
+  }
 }
 
 /// What goes wrong with one request.
