@@ -38,7 +38,9 @@ import TidemarkReplication
     return wasCut
   }
 
-  @Test("at each call of the disk, by power or by a signal: nothing is lost, nothing is there twice, all outcomes are known", arguments: [false, true])
+  @Test(
+    "at each call of the disk, by power or by a signal: nothing is lost, nothing is there twice, all outcomes are known",
+    arguments: [false, true])
   func eachCall(_ losesReply: Bool) throws {
     for kind in [nil, PowerCut.losesEverything, .keepsEverything, .seeded(3)] {
       var call = 0

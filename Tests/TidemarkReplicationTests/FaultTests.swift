@@ -152,7 +152,8 @@ import TidemarkReplication
       },
       // Not signed at all.
       change { answer in
-        answer.receipt = SignedNote(text: answer.receipt.text, signatures: answer.receipt.signatures.filter { $0.name != "server.example/1" })
+        let others = answer.receipt.signatures.filter { $0.name != "server.example/1" }
+        answer.receipt = SignedNote(text: answer.receipt.text, signatures: others)
       },
       // Another text under the same signatures.
       change { answer in

@@ -94,8 +94,8 @@ final class ServerDouble {
   }
 
   private func refresh(_ request: TokenRequest) throws -> TokenAnswer {
-    guard let (id, found) = devices.first(where: { $0.value.refreshToken == request.refreshToken || $0.value.newRefreshToken == request.refreshToken })
-    else { throw Problem(.refreshRefused, "no such token") }
+    let owner = devices.first { [$0.value.refreshToken, $0.value.newRefreshToken].contains(request.refreshToken) }
+    guard let (id, found) = owner else { throw Problem(.refreshRefused, "no such token") }
     var device = found
     if device.problem?.code == .revoked { throw Problem(.revoked, "the device was removed") }
     if device.newRefreshToken == request.refreshToken { device.refreshToken = device.newRefreshToken }
@@ -158,8 +158,8 @@ final class ServerDouble {
     }
     guard let last = epoch.receipts.first(where: { $0.range.size >= head.size }) else { throw Problem(.internal, "no receipt") }
     return ShipmentAnswer(
-      log: log, epoch: epochID, offsets: shipment.offsets, generation: generation, accepted: last.range.size, settled: settled, changes: nil,
-      outcomes: epoch.outcomes.filter { shipment.offsets.contains($0.offset) }, receipt: last.note)
+      log: log, epoch: epochID, offsets: shipment.offsets, generation: generation, accepted: last.range.size, settled: settled,
+      changes: nil, outcomes: epoch.outcomes.filter { shipment.offsets.contains($0.offset) }, receipt: last.note)
   }
 
   private func take(_ event: (offset: Offset, id: EventID, type: String, digest: Digest256), _ log: EventID, _ epoch: Epoch) {

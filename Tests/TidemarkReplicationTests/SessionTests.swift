@@ -198,7 +198,8 @@ private func answer(_ offsets: Range<Offset>, generation: UInt64 = 1) throws -> 
       if case .stored = input { sent = sent.upperBound..<sent.upperBound + 1 }
       _ = session.handle(input, random: random.next())
       #expect(session.isAlive, "\(session.state) after \(input)")
-      if session.state.isSideState { #expect(session.state.wayOut != nil && (session.trouble != nil || session.state == .waitingForNetwork)) }
+      let hasReason = session.trouble != nil || session.state == .waitingForNetwork
+      if session.state.isSideState { #expect(session.state.wayOut != nil && hasReason) }
     }
   }
 }

@@ -119,7 +119,9 @@ import TidemarkReplication
     #expect((read.accepted, read.settled) == (status.accepted, 5))
   }
 
-  @Test("a device whose clock is wrong ships all the same, and the server is told what the clock says", arguments: [0, 915_148_800, 2_147_483_647])
+  @Test(
+    "a device whose clock is wrong ships all the same, and the server is told what the clock says",
+    arguments: [0, 915_148_800, 2_147_483_647])
   func wrongClock(_ seconds: Int64) throws {
     let fixture = try Fixture()
     fixture.clock.setWallClock(to: Timestamp(nanoseconds: seconds * 1_000_000_000))

@@ -100,8 +100,9 @@ public final class CurlTransport: Transport {
         return unsafe curl_easy_perform(curl)
       }
       guard code == CURLE_OK else {
-        let why = exchange.isTooLong ? "the answer is longer than \(limits.answerByteCount) bytes" : unsafe String(cString: curl_easy_strerror(code))
-        return .failure(Self.failure(server, exchange.isCancelled ? "it was cancelled" : why))
+        if exchange.isCancelled { return .failure(Self.failure(server, "it was cancelled")) }
+        if exchange.isTooLong { return .failure(Self.failure(server, "the answer is longer than \(limits.answerByteCount) bytes")) }
+        return .failure(Self.failure(server, unsafe String(cString: curl_easy_strerror(code))))
       }
       var status = 0
       _ = unsafe tidemark_curl_status(curl, &status)

@@ -16,8 +16,8 @@ extension Replicator {
   ///   - credentials: where to keep what the server gives.
   ///   - transport: how the request gets there.
   ///
-  /// Throws `LogError.Code.refused` if the server does not take the code, `LogError.Code.transport` if it does not answer, and errors of the
-  /// file system.
+  /// Throws `LogError.Code.refused` if the server does not take the code, `LogError.Code.transport` if it does not answer, and errors of
+  /// the file system.
   ///
   /// ```swift
   /// try await Replicator.enrol(ServerAddress("https://tidemark.example"), code: code, keys: keys, credentials: store)

@@ -66,7 +66,8 @@ public final class Replicator: Sendable {
 
   // MARK: Running
 
-  /// Begins to ship, and goes on until ``stop()``. Started again after a stop, or while a log waits for a person, it begins with a handshake.
+  /// Begins to ship, and goes on until ``stop()``. Started again after a stop, or while a log waits for a person, it begins with a
+  /// handshake.
   ///
   /// Throws `LogError.Code.notEnrolled` without credentials, and errors of the file system.
   public func start() throws {
@@ -77,7 +78,8 @@ public final class Replicator: Sendable {
     }
     if isRunning { return }
     guard let credentials = try store.load(), let grant = credentials.grant else {
-      throw LogError(.notEnrolled, "the device is not enrolled", why: "it has no credentials", advice: "enrol it with a code of the operator")
+      throw LogError(
+        .notEnrolled, "the device is not enrolled", why: "it has no credentials", advice: "enrol it with a code of the operator")
     }
     let lanes: [any Lane] = try logs.map {
       try Shipper($0.evidence, keys: keys, publicKey: credentials.publicKey, grant: grant, priority: $0.priority)
@@ -125,8 +127,8 @@ public final class Replicator: Sendable {
 
   // MARK: Signing out
 
-  /// Ends the device's part: stops, closes the logs, and removes their directories, the device's keys and its credentials. What the server has
-  /// stays there.
+  /// Ends the device's part: stops, closes the logs, and removes their directories, the device's keys and its credentials. What the server
+  /// has stays there.
   ///
   /// - Parameter discardsUnsent: whether events that the server has not accepted may go, too.
   ///

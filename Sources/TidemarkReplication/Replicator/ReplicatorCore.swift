@@ -1,8 +1,8 @@
 internal import TidemarkLog
 package import TidemarkProtocol
 
-/// What a ``Replicator`` does between requests: whose turn it is, and with which token. It knows files, but neither network nor clock, and is
-/// for one thread at a time.
+/// What a ``Replicator`` does between requests: whose turn it is, and with which token. It knows files, but neither network nor clock, and
+/// is for one thread at a time.
 ///
 /// One request is under way at a time, so a lane that waits for its turn has an attempt under way before it.
 package final class ReplicatorCore {

@@ -24,7 +24,9 @@ final class ReplicatorRun: Sendable {
   /// So that a timer keeps its time over a sleep of the device, nearly.
   private static let longestWait: UInt64 = 60_000_000_000
 
-  init(_ core: sending ReplicatorCore, _ transport: any Transport, _ server: ServerAddress, publish: @escaping @Sendable ([Status]) -> Void) {
+  init(
+    _ core: sending ReplicatorCore, _ transport: any Transport, _ server: ServerAddress, publish: @escaping @Sendable ([Status]) -> Void
+  ) {
     self.core = Locked(core)
     self.transport = transport
     self.server = server

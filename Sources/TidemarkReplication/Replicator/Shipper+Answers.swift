@@ -15,7 +15,7 @@ extension Shipper {
     case .newEpoch:
       return .differs("the server holds another history of this log: \(accepted) events with root \(answer.accepted.root.hexadecimal)")
     case .refill:
-      return .differs("the server holds \(accepted) events of this log, this device has only \(head.size): an older copy was put in its place")
+      return .differs("the server holds \(accepted) events of this log, this device \(head.size): an older copy was put in its place")
     case .continue, .fastForward, .rewind, .gap: break
     }
     setStatus {
@@ -44,7 +44,8 @@ extension Shipper {
     return .settled(from: from, hasBacklog: try hasBacklog(from: from))
   }
 
-  /// Writes down what the server answered: outcomes first, then the receipt, so that a receipt is kept only where all outcomes below it are.
+  /// Writes down what the server answered: outcomes first, then the receipt, so that a receipt is kept only where all outcomes below it
+  /// are.
   func store(_ answer: ShipmentAnswer) throws -> DeviceSession.Input {
     let to = answer.offsets.upperBound
     guard let receipt = verified(answer.receipt), receipt.size >= to, receipt.size <= answer.accepted else {

@@ -42,7 +42,8 @@ extension Shipper {
       logID: log.identity.logID, epochID: log.identity.epochID, from: from, session: try log.sessionData(inForceAt: from),
       compactRange: range)
     let signable = evidence.firstSignableSize
-    try Self.fill(&writer, log, end: end, signable: signable, byteLimit: Int(clamping: byteLimit), requestBytes: Int(clamping: limits.requestBytes))
+    try Self.fill(
+      &writer, log, end: end, signable: signable, byteLimit: Int(clamping: byteLimit), requestBytes: Int(clamping: limits.requestBytes))
     guard writer.end >= signable else {
       throw LogError(
         .refused, "events can't be shipped", file: log.path, offsets: from..<signable,
@@ -81,7 +82,9 @@ extension Shipper {
     case end
   }
 
-  private static func addNext(_ cursor: inout Cursor, to writer: inout ShipmentWriter, isFirst: Bool, _ requestBytes: Int) throws -> Addition {
+  private static func addNext(
+    _ cursor: inout Cursor, to writer: inout ShipmentWriter, isFirst: Bool, _ requestBytes: Int
+  ) throws -> Addition {
     guard let event = try cursor.next() else { return .end }
     if event.offset > writer.end { return .lost(upTo: event.offset) }
     if !isFirst, writer.byteCount + event.record.byteCount > requestBytes { return .full }
