@@ -127,7 +127,7 @@ import TidemarkReplication
         connection.wait(milliseconds: 15)
       }
     }
-    #expect(try await quick().send(HTTPRequest("GET", "/"), to: address(server)).body == Array("hello".utf8))
+    #expect(try await CurlTransport().send(HTTPRequest("GET", "/"), to: address(server)).body == Array("hello".utf8))
   }
 
   @Test("TLS: a certificate that nobody vouches for is refused, unless its authority is given") func tls() async throws {

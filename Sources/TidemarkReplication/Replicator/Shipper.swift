@@ -199,7 +199,7 @@ package final class Shipper: Lane {
     updateStatus()
     // The same attempt, computed again.
     if before.0 != nil, status.nextAttempt != nil, before.1 == status.state, before.2 == status.attempts { status.nextAttempt = before.0 }
-    // A courtesy to those who look from elsewhere.
-    try? statusFile.save(status)
+    // A courtesy to those who look from elsewhere: that nobody is at work tells less than how it was left.
+    if status.state != .stopped { try? statusFile.save(status) }
   }
 }
