@@ -59,7 +59,8 @@ public final class Evidence: Sendable {
     let key = try Self.key(log, history)
     let receipt = try Self.newestReceipt(notes)
     var state = State(
-      history: history, notes: notes, publicKey: key?.publicKey, keyRecord: history.frontier.lastKeyRecord, isFirstKey: key?.isFirst ?? true,
+      history: history, notes: notes, publicKey: key?.publicKey, keyRecord: history.frontier.lastKeyRecord,
+      isFirstKey: key?.isFirst ?? true,
       signed: newest)
     state.receipted = try receipt.map { try Checkpoint($0.text).head.size } ?? 0
     // What was not committed before the process ended goes along with the next commit.
@@ -133,8 +134,8 @@ public final class Evidence: Sendable {
     }
   }
 
-  /// Signs how the history stood at a size, for whoever is given the events up to there. There must have been a checkpoint before, so that the
-  /// key is known.
+  /// Signs how the history stood at a size, for whoever is given the events up to there. There must have been a checkpoint before, so that
+  /// the key is known.
   ///
   /// - Parameter size: durable; above the last change of the key, since an older key signs nothing more.
   ///

@@ -1,7 +1,7 @@
 package import TidemarkLog
 
 /// Reads a log and hashes the leaf of each offset of a range, those whose events were lost too.
-struct LeafReader: ~Copyable {
+package struct LeafReader: ~Copyable {
   private var cursor: Cursor
   private var hasher: LeafHasher
   private let log: Log
@@ -63,7 +63,8 @@ struct LeafReader: ~Copyable {
     return (event.offset, event.kind, hasher.leaf(event))
   }
 
-  static func sessionData(_ log: Log, at offset: Offset) throws -> [UInt8] {
+  /// The data of the session in force at an offset: of the last session record before it. Empty if there is none.
+  package static func sessionData(_ log: Log, at offset: Offset) throws -> [UInt8] {
     guard offset > 0, offset < log.size else { return [] }
     var before = try log.read(seen: Query(offsets: max(log.first, offset - 1)..<offset + 1, includesControlEvents: true, onDamage: .skip))
     // The event before has the session that it leaves in force; so has this one, unless it is a session record itself.
@@ -77,12 +78,6 @@ extension LeafReader {
     guard let event = try cursor.next() else { return nil }
     return event.offset < offset || event.kind != .session
   }
-}
-
-extension Log {
-  /// The data of the session in force at an offset, which begins the hashing of what follows: of the last session record before it. Empty
-  /// if there is none.
-  package func sessionData(inForceAt offset: Offset) throws -> [UInt8] { try LeafReader.sessionData(self, at: offset) }
 }
 
 extension SHA256 {

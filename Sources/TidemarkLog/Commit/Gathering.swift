@@ -70,6 +70,13 @@ struct Gathering: ~Copyable {
     self.level = max(self.level, level)
   }
 
+  /// Counts records that are there as they are.
+  mutating func didRestore(count: UInt32, userEnd: UInt32) {
+    self.count = count
+    self.userEnd = userEnd
+    level = .synced
+  }
+
   /// Makes it ready for the next frame.
   mutating func reset() {
     buffer.reset()

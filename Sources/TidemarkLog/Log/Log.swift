@@ -144,6 +144,30 @@ public final class Log: Sendable {
   /// ```
   package func commit(control kind: EventKind, data: [UInt8]) throws -> Offset { try core.commit(StagedControl(kind: kind, data: data)) }
 
+  /// Goes on in a new epoch: from here on this log's history is another one than that which its copies elsewhere may have, though both are
+  /// the same up to the fork. Nothing that was written changes.
+  ///
+  /// - Parameters:
+  ///   - fork: the size up to which both are the same.
+  ///   - rootHash: of the history tree there, 32 bytes; nil if it is not known.
+  ///
+  /// Throws ``LogError/Code/offsetOutOfRange`` for a fork beyond the end, and as ``sync()`` does.
+  @discardableResult
+  package func beginEpoch(fork: Offset, rootHash: [UInt8]?) throws -> LogIdentity.Epoch {
+    try core.beginEpoch(fork: fork, rootHash: rootHash)
+  }
+
+  /// Appends records that another copy of this history holds behind this log's end, byte for byte, and syncs them. Returns the new size.
+  ///
+  /// - Parameters:
+  ///   - records: whole records, one behind the other, at most 64 MiB. Their ids must not be in the log.
+  ///   - base: the offset of the first, which must be this log's size.
+  ///
+  /// Throws ``LogError/Code/corrupt`` for a malformed record, ``LogError/Code/unexpectedSize`` if the log ends elsewhere, and as ``sync()``
+  /// does.
+  @discardableResult
+  package func restore(_ records: [UInt8], at base: Offset) throws -> Offset { try core.restore(records.rawSpan, at: base) }
+
   /// Begins a new segment, unless the newest is empty. Throws errors of the file system.
   public func roll() throws {
     try core.roll()

@@ -40,7 +40,9 @@ extension Message {
 
   /// Reads an answer of the server. Nil if its media type is another one, or it is malformed: then it is not the server's.
   package init?(answer response: HTTPResponse) {
-    guard MediaType.matches(response.fields["content-type"], MediaType.answer), let message = try? Self(json: response.body) else { return nil }
+    guard MediaType.matches(response.fields["content-type"], MediaType.answer), let message = try? Self(json: response.body) else {
+      return nil
+    }
     self = message
   }
 }

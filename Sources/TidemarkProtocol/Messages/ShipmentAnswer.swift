@@ -123,7 +123,8 @@ package struct ShipmentAnswer: Message {
     }
     self.init(
       log: try object.id("log"), epoch: try object.id("epoch"), offsets: from..<to, generation: try object.id("generation"),
-      accepted: try object.offset("accepted"), settled: try object.offset("settled"), changes: changes, outcomes: outcomes, receipt: receipt)
+      accepted: try object.offset("accepted"), settled: try object.offset("settled"), changes: changes, outcomes: outcomes, receipt: receipt
+    )
   }
 
   package func write(to json: inout JSONWriter) {

@@ -1,4 +1,5 @@
-/// How long to wait before the next attempt: a random time up to a limit that doubles with each attempt (full jitter), or what the server says.
+/// How long to wait before the next attempt: a random time up to a limit that doubles with each attempt (full jitter), or what the server
+/// says.
 ///
 /// ```swift
 /// var backoff = Backoff()

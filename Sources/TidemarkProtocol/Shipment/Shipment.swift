@@ -64,7 +64,9 @@ package struct Shipment: Sendable {
     guard span.u64(32) == xxh3(body) else { throw wrong(32, "its checksum does not match") }
     if digestCount > 0 {
       let encoded = Array(bytes[Self.headerByteCount + sessionLength..<noteStart])
-      guard let range = CompactRange(size: from, encoded: encoded) else { throw wrong(10, "its compact range has another number of digests") }
+      guard let range = CompactRange(size: from, encoded: encoded) else {
+        throw wrong(10, "its compact range has another number of digests")
+      }
       compactRange = range
     } else {
       compactRange = nil
@@ -130,7 +132,9 @@ package struct Shipment: Sendable {
         }
         let count = Int(stored.u16(0))
         try body(
-          .lost(frame.base..<frame.end, session: stored.slice(2, count).array(), why: stored.slice(2 + count, stored.byteCount - 2 - count).text()))
+          .lost(
+            frame.base..<frame.end, session: stored.slice(2, count).array(),
+            why: stored.slice(2 + count, stored.byteCount - 2 - count).text()))
         return
       }
       if frame.isCompressed {

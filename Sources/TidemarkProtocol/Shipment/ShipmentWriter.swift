@@ -89,7 +89,8 @@ package struct ShipmentWriter: ~Copyable {
 
   private mutating func write(_ kind: FrameHeader.Kind, _ stored: [UInt8], rawLength: Int, isCompressed: Bool, count: UInt32) {
     let header = FrameHeader(
-      kind, isCompressed: isCompressed, storedLength: stored.count, rawLength: rawLength, base: base, count: count, durable: 0, incarnation: 0)
+      kind, isCompressed: isCompressed, storedLength: stored.count, rawLength: rawLength, base: base, count: count, durable: 0,
+      incarnation: 0)
     let start = frames.count
     frames += [UInt8](repeating: 0, count: FrameHeader.byteCount)
     frames += stored

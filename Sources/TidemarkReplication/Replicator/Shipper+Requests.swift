@@ -39,7 +39,7 @@ extension Shipper {
     let end = min(durable, from + limits.events)
     let range = from == log.first && from > status.accepted ? evidence.floorRange : nil
     var writer = ShipmentWriter(
-      logID: log.identity.logID, epochID: log.identity.epochID, from: from, session: try log.sessionData(inForceAt: from),
+      logID: log.identity.logID, epochID: log.identity.epochID, from: from, session: try LeafReader.sessionData(log, at: from),
       compactRange: range)
     let signable = evidence.firstSignableSize
     try Self.fill(
@@ -65,9 +65,9 @@ extension Shipper {
       case .added: break
       case .full: return
       case .end where writer.end == end: return
-      case .end: writer.addLost(upTo: end, session: try log.sessionData(inForceAt: end), why: reason(cursor.gaps))
+      case .end: writer.addLost(upTo: end, session: try LeafReader.sessionData(log, at: end), why: reason(cursor.gaps))
       case .lost(let next):
-        writer.addLost(upTo: next, session: try log.sessionData(inForceAt: next), why: reason(cursor.gaps))
+        writer.addLost(upTo: next, session: try LeafReader.sessionData(log, at: next), why: reason(cursor.gaps))
         cursor = try read(log, next..<end)
       }
     }

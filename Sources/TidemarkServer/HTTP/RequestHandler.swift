@@ -16,7 +16,7 @@ package protocol RequestHandler: Sendable {
 package enum Reply: Sendable {
   /// With this.
   case answer(HTTPResponse)
-  /// With a stream of server-sent events. `next` is called with the number that was sent last whenever there may be news; it returns the text
-  /// to send and the new number, an empty text if there is no news, nil at the end (the credential was revoked, the server stops).
+  /// With a stream of server-sent events. `next` is called with the number that was sent last whenever there may be news; it returns the
+  /// text to send and the new number, an empty text if there is no news, nil at the end (the credential was revoked, the server stops).
   case stream(HTTPResponse, next: @Sendable (UInt64) -> (text: String, number: UInt64)?)
 }
