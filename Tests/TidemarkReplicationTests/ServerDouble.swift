@@ -2,6 +2,7 @@ import TestSupport
 import TidemarkEvidence
 import TidemarkLog
 import TidemarkProtocol
+import TidemarkText
 
 /// The server's end of the protocol, in memory, as simple as can be. For one thread.
 final class ServerDouble {
@@ -15,6 +16,8 @@ final class ServerDouble {
     var sender = EventID.zero
     /// The ids of callers' events, by offset.
     var events: [Offset: EventID] = [:]
+    /// What was accepted, and where each begins.
+    var shipments: [(base: CompactRange, shipment: Shipment)] = []
     init(_ device: EventID, _ key: VerifierKey) { (self.device, self.key) = (device, key) }
   }
   struct Device {
@@ -75,6 +78,11 @@ final class ServerDouble {
     guard parts.count >= 5, parts[1] == "logs", let log = EventID(parts[2]), let epoch = EventID(parts[4]) else {
       throw Problem(.notFound, "no such call")
     }
+    if request.method == "GET" {
+      guard let epoch = epochs[epoch], epoch.device == device else { throw Problem(.notFound, "no such log") }
+      let number = request.target.split(separator: "=").last.flatMap { Offset($0) } ?? 0
+      return try request.target.contains("/root?") ? root(epoch, number) : download(epoch, number)
+    }
     if request.method == "PUT" { return try shake(Handshake(json: request.body), device, log, epoch).response() }
     guard request.fields[ContentDigestField.name] != nil else { throw Problem(.malformed, "no digest") }
     guard request.body.count <= limits.requestBytes else { throw Problem(.tooLarge, "too long") }
@@ -115,6 +123,11 @@ final class ServerDouble {
       guard let introduction = handshake.introduction, enrolled.isValid(introduction, of: Handshake.introductionMessage(of: handshake.key))
       else { throw Problem(.notPermitted, "the key is not introduced") }
       epochs[epochID] = Epoch(device, handshake.key)
+      if let parent = handshake.parent, let above = epochs[parent.epoch], above.device == device,
+        let tree = try tree(above, parent.fork.size), tree.root(SHA256()) == parent.fork.root
+      {
+        epochs[epochID]?.range = tree
+      }
     }
     guard let epoch = epochs[epochID], epoch.device == device else { throw Problem(.notFound, "no such log") }
     epoch.sender = nextID()
@@ -152,6 +165,7 @@ final class ServerDouble {
       guard range.root(hasher) == head.root else { throw Problem(.forked, "the root does not follow") }
       guard note.isSigned(by: key) else { throw Problem(.refused, "the checkpoint is not signed") }
       epoch.key = key
+      epoch.shipments.append((known, shipment))
       for event in new { take(event, log, epoch) }
       epoch.range = range
       epoch.receipts.append((range, try note.cosigned(by: self.key, keys, seconds: 1_700_000_000 + changes)))
@@ -180,11 +194,43 @@ final class ServerDouble {
     }
   }
 
+  private func tree(_ epoch: Epoch, _ size: Offset) throws -> CompactRange? {
+    if size == 0 { return CompactRange() }
+    guard let found = epoch.shipments.last(where: { $0.base.size < size }), found.shipment.offsets.upperBound >= size else { return nil }
+    return try found.shipment.extend(found.base, upTo: size, SHA256())
+  }
+
+  private func root(_ epoch: Epoch, _ size: Offset) throws -> HTTPResponse {
+    guard let tree = try tree(epoch, size) else { throw Problem(.notFound, "the root at that size is not known") }
+    var json = JSONWriter()
+    json.beginObject()
+    TreeHead(size: size, root: tree.root(SHA256())).write(to: &json)
+    json.endObject()
+    var response = HTTPResponse(200, body: json.bytes)
+    response.fields["content-type"] = MediaType.answer
+    return response
+  }
+
+  private func download(_ epoch: Epoch, _ from: Offset) throws -> HTTPResponse {
+    guard let index = epoch.shipments.firstIndex(where: { $0.shipment.offsets.contains(from) }) else { throw Problem(.notFound, "not here") }
+    let shipment = epoch.shipments[index].shipment
+    var session = shipment.session
+    try shipment.read { (item) throws(LogError) in
+      if case .event(let event) = item, event.kind == .session, event.offset < from { session = event.data.array() }
+    }
+    var writer = ShipmentWriter(logID: shipment.logID, epochID: shipment.epochID, from: from, session: session)
+    try shipment.read { (item) throws(LogError) in if case .event(let event) = item, event.offset >= from { writer.add(event) } }
+    var response = HTTPResponse(200, body: writer.finish(note: epoch.receipts[index].note.bytes))
+    response.fields["content-type"] = MediaType.shipment
+    return response
+  }
+
   /// Goes back to how it was after so many shipments of an epoch, as a server that was restored from a backup does.
   func restore(_ epochID: EventID, toShipment count: Int) {
     guard let epoch = epochs[epochID] else { return }
     generation = nextID()
     epoch.receipts = Array(epoch.receipts.prefix(count))
+    epoch.shipments = Array(epoch.shipments.prefix(count))
     epoch.range = epoch.receipts.last?.range ?? CompactRange()
     let size = epoch.range.size
     epoch.outcomes = epoch.outcomes.filter { $0.offset < size }

@@ -191,7 +191,8 @@ private func answer(_ offsets: Range<Offset>, generation: UInt64 = 1) throws -> 
         case 15, 16: .answered(try answer(sent, generation: UInt64(random.number(below: 2))), nanoseconds: random.next() >> 30)
         case 17: .stored(next: sent.upperBound, hasBacklog: random.isOneIn(2))
         case 18: .notProven("no receipt")
-        case 19: .checked(isSound: random.isOneIn(2))
+        case 19:
+          [.checked, .compare(3), .refill(from: 4), .refilled, .forked(epoch)][random.number(below: 5)]
         case 20: .storageFailed("no space")
         default: .timerFired
         }

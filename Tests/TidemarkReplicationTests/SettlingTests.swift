@@ -79,34 +79,117 @@ import TidemarkReplication
     #expect(fixture.status.state == .idle)
   }
 
-  @Test("the device went back to an older copy: it says so, sends nothing, and loses nothing") func wentBack() throws {
-    let fixture = try shipped()
+  /// The device goes back to how it was before so many further shipments.
+  private func wentBack(_ fixture: Fixture, shipments: Int) throws {
     let image = fixture.disk.image
-    for _ in 0..<3 {
-      try fixture.append(20)
+    for round in 0..<shipments {
+      try fixture.append(20, type: round == 1 ? "bad" : "scan")
       fixture.run()
     }
-    let taken = fixture.server.changes
     fixture.disk.image = image
     try fixture.crash(nil)
-    fixture.run()
-    #expect(fixture.status.state == .needsNewEpoch)
-    #expect(fixture.status.trouble?.detail.contains("older copy") == true)
-    let size = fixture.log.size
-    try fixture.append(200)
-    fixture.run()
-    #expect(fixture.status.state == .needsNewEpoch)
-    #expect(fixture.server.changes == taken)
-    #expect(fixture.log.size >= size + 200)
-    // It stays so when it begins anew: now the histories differ.
-    try fixture.reopen()
-    fixture.run()
-    #expect(fixture.status.state == .needsNewEpoch)
-    #expect(fixture.status.trouble?.detail.contains("another history") == true)
-    #expect(fixture.status.state.wayOut != nil)
   }
 
-  @Test("events that were altered on the device after they were signed are not shipped as if nothing were") func altered() throws {
+  @Test("the device went back to an older copy: what the server has behind its end is fetched, at the same offsets") func refills() throws {
+    let fixture = try shipped()
+    let before = try Delivery(of: fixture.log).counts()
+    let epoch = epoch(fixture)
+    try wentBack(fixture, shipments: 3)
+    let size = fixture.log.size
+    fixture.run()
+    #expect(fixture.status.state == .idle)
+    #expect(fixture.log.size > size + 50)
+    #expect(fixture.log.identity.epochID == epoch)
+    try fixture.expectDelivered(accepted: before.accepted + 40, quarantined: before.quarantined + 20)
+    try fixture.append(5)
+    fixture.run()
+    try fixture.expectDelivered(accepted: before.accepted + 45, quarantined: before.quarantined + 20)
+    #expect(fixture.server.changes == UInt64(fixture.server.taken.count))
+    try fixture.reopen()
+    #expect(try Log.verify(at: "/log", options: fixture.options, environment: fixture.environment).findings.isEmpty)
+  }
+
+  @Test("a refill that is interrupted, or is not what the server signed for, changes nothing that was there") func refillFaults() throws {
+    let fixture = try shipped()
+    try wentBack(fixture, shipments: 3)
+    var count = 0
+    fixture.fault = { request in
+      guard request.target.contains("/frames?") else { return nil }
+      count += 1
+      switch count {
+      case 1: return .replyLost
+      case 2: return .changed { $0.body[$0.body.count - 9] ^= 1 }
+      case 3: return .portal
+      case 4: return .problem(Problem(.storage, "", retryAfter: 1))
+      default: return nil
+      }
+    }
+    fixture.run(requests: 40, waits: 2)
+    try fixture.crash(.losesEverything)
+    fixture.run()
+    #expect(fixture.status.state == .idle)
+    #expect(count > 5)
+    #expect(fixture.status.accepted == fixture.log.size || fixture.status.accepted + 3 >= fixture.log.size)
+  }
+
+  @Test("a device that went back and appended since goes on in a new epoch from the last common size; neither branch is lost")
+  func forks() throws {
+    let fixture = try shipped()
+    let epoch = epoch(fixture)
+    let common = fixture.log.size
+    try wentBack(fixture, shipments: 3)
+    // Events of its own, before it hears of the server.
+    try fixture.append(30)
+    let own = try fixture.ids()
+    fixture.run()
+    #expect(fixture.status.state == .idle, "\(String(describing: fixture.status.trouble))")
+    let identity = fixture.log.identity
+    #expect(identity.epochID != epoch)
+    #expect(identity.epochs.last?.parent == epoch)
+    // Up to the session of what was appended, both are the same.
+    #expect(identity.epochs.last?.forkSize == common)
+    let now = try #require(fixture.server.epochs[identity.epochID])
+    #expect(now.range.size > common)
+    // Both branches are there, and whatever was at the server before.
+    #expect(Set(own.suffix(30)).isSubset(of: Set(now.events.values)))
+    #expect(try #require(fixture.server.epochs[epoch]).range.size > common + 50)
+    #expect(fixture.server.changes == UInt64(fixture.server.taken.count))
+    let counts = try Delivery(of: fixture.log).counts()
+    #expect(counts.saved == 0)
+    #expect(counts.quarantined == 60)
+    // It goes on there, and after it began anew.
+    try fixture.append(3)
+    try fixture.reopen()
+    fixture.run()
+    #expect(fixture.status.state == .idle)
+    #expect(fixture.log.identity.epochs.count == 2)
+    #expect(try Delivery(of: fixture.log).counts().saved == 0)
+  }
+
+  @Test("a crash at each call of beginning a new epoch leaves the old one or the new one") func forkCrashes() throws {
+    var call = 0
+    var isDone = false
+    while !isDone {
+      let fixture = try shipped()
+      try wentBack(fixture, shipments: 2)
+      try fixture.append(10)
+      let first = fixture.disk.callCount
+      fixture.disk.plan = FaultPlan(.cut(), at: first + call)
+      fixture.run(requests: 40, waits: 1)
+      isDone = !fixture.disk.isCut
+      try fixture.crash(call % 2 == 0 ? .losesEverything : .seeded(UInt64(call)))
+      fixture.run()
+      #expect(fixture.status.state == .idle, "call \(call): \(String(describing: fixture.status.trouble))")
+      let counts = try Delivery(of: fixture.log).counts()
+      #expect(counts.saved == 0, "call \(call)")
+      #expect(counts.quarantined == 60, "call \(call)")
+      #expect(fixture.server.changes == UInt64(fixture.server.taken.count))
+      call += 5
+    }
+    #expect(call > 50)
+  }
+
+  @Test("events that were altered on the device after they were signed: a new epoch, in which they are lost") func altered() throws {
     let fixture = try Fixture()
     try fixture.append(10)
     fixture.run()
@@ -123,8 +206,29 @@ import TidemarkReplication
     file.close()
     try fixture.reopen()
     fixture.run()
+    #expect(fixture.status.state == .idle, "\(String(describing: fixture.status.trouble))")
+    #expect(fixture.log.identity.epochs.count == 2)
+    #expect(fixture.server.changes > 500 && fixture.server.changes < 610)
+  }
+
+  @Test("a server that holds another history of an epoch that never settled anything: a person has to look") func never() throws {
+    let fixture = try Fixture()
+    try fixture.append(10)
+    fixture.run()
+    fixture.fault = { request in
+      guard request.method == "PUT" else { return request.target.contains("/root?") ? .problem(Problem(.notFound, "")) : nil }
+      return .changed { response in
+        guard var answer = HandshakeAnswer(answer: response) else { return }
+        answer.accepted = TreeHead(size: 5, root: .zero)
+        response = answer.response()
+      }
+    }
+    try fixture.append(1)
+    try fixture.reopen()
+    fixture.run()
     #expect(fixture.status.state == .needsNewEpoch)
-    #expect(fixture.status.trouble?.category == .corrupt)
+    #expect(fixture.status.state.wayOut != nil)
+    #expect(fixture.log.identity.epochs.count == 2)
   }
 
   @Test("a settlement is a function of facts: each row of the table") func table() throws {

@@ -65,6 +65,18 @@ package struct OutcomeFile {
     for outcome in new { count(outcome) }
   }
 
+  /// Adds those of another file that are about offsets below a bound.
+  package mutating func append(from reader: inout OutcomeReader, below bound: Offset) throws {
+    var block: [Outcome] = []
+    while let outcome = try reader.next(), outcome.offset < bound {
+      block.append(outcome)
+      if block.count < 1_000 { continue }
+      try append(block)
+      block.removeAll(keepingCapacity: true)
+    }
+    try append(block)
+  }
+
   /// Forgets what was decided of an offset and of all behind it.
   package mutating func truncate(from offset: Offset) throws {
     guard let last, last >= offset else { return }

@@ -7,7 +7,7 @@ internal import TidemarkText
 /// Receipts and outcomes are the truth; of what stands here only the settled size, and whether the server lost events, are not known
 /// otherwise until the next handshake.
 package struct StatusFile {
-  /// Where what belongs to the present epoch is kept.
+  /// Where what belongs to the epoch is kept.
   package let directory: String
   private let parent: String
   private let files: any FileSystem
@@ -16,9 +16,9 @@ package struct StatusFile {
   static let folder = "replication"
   private var path: String { "\(directory)/status" }
 
-  package init(_ log: Log) {
+  package init(_ log: Log, epoch: EventID? = nil) {
     parent = "\(log.path)/\(Self.folder)"
-    directory = "\(parent)/\(log.identity.epochID.hexadecimal)"
+    directory = "\(parent)/\((epoch ?? log.identity.epochID).hexadecimal)"
     files = log.environment.fileSystem
   }
 

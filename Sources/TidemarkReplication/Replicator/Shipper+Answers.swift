@@ -7,22 +7,27 @@ extension Shipper {
   func settle(_ answer: HandshakeAnswer) throws -> DeviceSession.Input {
     let head = try evidence.update()
     let device = Settlement.Device(oldest: log.first, size: head.size, receipted: evidence.receiptedSize)
+    if comparison?.answer != answer { comparison = Comparison(answer) }
     let settlement = try Settlement.of(
       device, accepted: answer.accepted, rootAt: { (size) throws(LogError) in try? self.evidence.root(at: size) },
-      serverRootAt: { (_) throws(LogError) in nil })
+      serverRootAt: { (size) throws(LogError) in self.comparison?.told[size] ?? nil })
     let accepted = answer.accepted.size
     switch settlement {
     case .newEpoch:
-      return .differs("the server holds another history of this log: \(accepted) events with root \(answer.accepted.root.hexadecimal)")
-    case .refill:
-      return .differs("the server holds \(accepted) events of this log, this device \(head.size): an older copy was put in its place")
-    case .continue, .fastForward, .rewind, .gap: break
+      comparison?.note(min(accepted, head.size), isCommon: false)
+      return try search()
+    case .refill(let from):
+      if from == 0 || comparison?.told[from] != nil { return .refill(from: from) }
+      comparison?.ask(from)
+      return .compare(from)
+    case .continue, .fastForward, .rewind, .gap: comparison = nil
     }
     setStatus {
       $0.settled = answer.settled
       $0.generation = answer.generation
       $0.isRewound = accepted < device.receipted
       if $0.isRewound { $0.accepted = min($0.accepted, accepted) }
+      if log.fork?.size == accepted { $0.accepted = max($0.accepted, accepted) }
     }
     if accepted < known {
       // The server decides again.
@@ -34,8 +39,11 @@ extension Shipper {
       known = accepted
     }
     if case .gap(let missing) = settlement { known = max(known, missing.upperBound) }
+    // What an epoch begins with was accepted in its parent.
+    let isInherited = log.fork?.size == accepted
+    if isInherited { known = max(known, accepted) }
     var from = max(min(known, accepted), log.first)
-    if known >= accepted, evidence.receiptedSize < accepted {
+    if known >= accepted, evidence.receiptedSize < accepted, !isInherited {
       let isTaken = try answer.receipt.map { try take($0, from: accepted, to: accepted) } ?? false
       if !isTaken { from = max(evidence.receiptedSize, log.first) }
     }

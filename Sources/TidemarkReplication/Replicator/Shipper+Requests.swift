@@ -24,6 +24,9 @@ extension Shipper {
     return HTTPRequest("PUT", target, MediaType.json, handshake.json)
   }
 
+  func rootRequest(_ size: Offset) -> HTTPRequest { HTTPRequest("GET", "\(target)/root?size=\(size)") }
+  func downloadRequest(from: Offset) -> HTTPRequest { HTTPRequest("GET", "\(target)/frames?from=\(from)") }
+
   func shipmentRequest(_ bytes: [UInt8]) -> HTTPRequest {
     var request = HTTPRequest("POST", "\(target)/frames", MediaType.shipment, bytes)
     request.fields["tidemark-sender"] = session.sender?.hexadecimal
@@ -97,17 +100,4 @@ extension Shipper {
   }
 
   private static func reason(_ gaps: [Finding]) -> String { gaps.last?.message ?? "these events can't be read" }
-
-  /// Whether what the log gives now leads to what was signed.
-  func isSound(_ offsets: Range<Offset>) throws -> Bool {
-    guard !offsets.isEmpty else { return true }
-    var limits = Limits()
-    limits.events = UInt64(offsets.count)
-    limits.requestBytes = .max
-    guard let bytes = try makeShipment(from: offsets.lowerBound, byteLimit: .max, limits)?.bytes else { return true }
-    let shipment = try Shipment(bytes, logID: log.identity.logID, epochID: log.identity.epochID)
-    let hasher = SHA256()
-    let range = try shipment.extend(evidence.compactRange(at: offsets.lowerBound), hasher)
-    return try range.root(hasher) == evidence.root(at: range.size)
-  }
 }

@@ -15,6 +15,8 @@ package final class Shipper: Lane {
   private(set) var session: DeviceSession
   private var statusFile: StatusFile
   var outcomes: OutcomeFile
+  /// Two histories that are being compared.
+  var comparison: Comparison?
   package private(set) var status: Status
   /// The outcomes of all events below it are in the file.
   var known: Offset
@@ -39,21 +41,48 @@ package final class Shipper: Lane {
     self.priority = priority
     log = evidence.log
     policy = try Policy(server: grant.serverKey)
-    statusFile = StatusFile(log)
-    try statusFile.makeDirectory()
-    outcomes = try OutcomeFile(statusFile.directory, log.environment.fileSystem)
-    let identity = log.identity
-    session = DeviceSession(log: identity.logID, epoch: identity.epochID)
-    var status = try statusFile.load(identity.logID) ?? Status(log: identity.logID)
+    session = DeviceSession(log: log.identity.logID, epoch: log.identity.epochID)
+    (statusFile, outcomes, status) = try Self.kept(evidence)
+    known = status.accepted
+    readKnown()
+    updateStatus()
+  }
+
+  /// What is kept of the present epoch. That of a new one begins with what is known of its parent.
+  private static func kept(_ evidence: Evidence) throws -> (StatusFile, OutcomeFile, Status) {
+    let log = evidence.log
+    var file = StatusFile(log)
+    try file.makeDirectory()
+    var outcomes = try OutcomeFile(file.directory, log.environment.fileSystem)
+    var status = Status(log: log.identity.logID)
+    let fork = log.fork
+    if let kept = try file.load(log.identity.logID) {
+      status = kept
+    } else if let fork {
+      let parent = StatusFile(log, epoch: fork.epoch)
+      status.accepted = min(try parent.load(log.identity.logID)?.accepted ?? 0, fork.size)
+      var reader = try OutcomeFile(parent.directory, log.environment.fileSystem).read()
+      try outcomes.append(from: &reader, below: fork.size)
+      try file.save(status)
+    }
     status.state = .stopped
     status.nextAttempt = nil
     status.isRewound = status.isRewound && status.accepted < evidence.receiptedSize
-    if !status.isRewound { status.accepted = evidence.receiptedSize }
-    self.status = status
+    if !status.isRewound { status.accepted = max(evidence.receiptedSize, min(status.accepted, fork?.size ?? 0)) }
+    return (file, outcomes, status)
+  }
+
+  private func readKnown() {
     known = status.accepted
     // What is told again is told the same way.
     if outcomes.isDamaged { known = min(known, outcomes.last.map { $0 + 1 } ?? 0) }
-    updateStatus()
+  }
+
+  /// Begins a new epoch. Throws as `Evidence.beginEpoch(fork:)` does, and errors of the file system.
+  func beginEpoch(fork: Offset) throws {
+    try evidence.beginEpoch(fork: fork)
+    (statusFile, outcomes, status) = try Self.kept(evidence)
+    readKnown()
   }
 
   // MARK: Lane
@@ -61,7 +90,7 @@ package final class Shipper: Lane {
   package var wants: LaneWant? {
     switch wanted {
     case .refresh: .token
-    case .handshake, .ship: .request
+    case .handshake, .askRoot, .download, .ship: .request
     default: nil
     }
   }
@@ -91,6 +120,8 @@ package final class Shipper: Lane {
     do {
       switch action {
       case .handshake: return try handshakeRequest()
+      case .askRoot(let size): return rootRequest(size)
+      case .download(let from): return downloadRequest(from: from)
       case .ship(let from, let byteLimit, let limits):
         let shipment = try makeShipment(from: from, byteLimit: byteLimit, limits)
         sent = shipment?.offsets
@@ -108,11 +139,23 @@ package final class Shipper: Lane {
   package func received(_ response: HTTPResponse, now: UInt64) {
     self.now = now
     defer { publish() }
-    if let problem = Problem(response) { return take(.refused(problem)) }
+    if let problem = Problem(response) {
+      // A root that the server does not know is not this log's.
+      if problem.code == .notFound, session.state == .comparing { return take(outcome { try self.told(nil) }) }
+      return take(.refused(problem))
+    }
     guard response.status == 200 else { return take(.failed("status \(response.status) without a reason is not the server's answer")) }
     switch session.state {
     case .handshaking:
       if let answer = HandshakeAnswer(answer: response) { return take(.welcomed(answer)) }
+    case .comparing:
+      if let answer = RootAnswer(answer: response), answer.head.size == comparison?.asked {
+        return take(outcome { try self.told(answer.head.root) })
+      }
+    case .refilling:
+      if MediaType.matches(response.fields["content-type"], MediaType.shipment) {
+        return take(outcome { try self.refill(response.body) })
+      }
     case .shipping:
       if let answer = ShipmentAnswer(answer: response) {
         return take(.answered(answer, nanoseconds: now < sentAt ? 0 : now - sentAt))
@@ -130,12 +173,12 @@ package final class Shipper: Lane {
       next = nil
       for action in session.handle(input, random: log.environment.random.next()) {
         switch action {
-        case .refresh, .handshake, .ship: wanted = action
+        case .refresh, .handshake, .askRoot, .download, .ship: wanted = action
         case .arm(let nanoseconds): deadline = now &+ nanoseconds
         case .disarm: deadline = nil
         case .settle(let answer): next = outcome { try self.settle(answer) }
         case .store(let answer): next = outcome { try self.store(answer) }
-        case .check: next = outcome { .checked(isSound: try self.isSound(self.sent ?? 0..<0)) }
+        case .check: next = outcome { try self.check(self.sent ?? 0..<0) }
         }
       }
       if !session.state.isWork { wanted = nil }

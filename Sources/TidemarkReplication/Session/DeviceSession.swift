@@ -24,8 +24,16 @@ package struct DeviceSession: Sendable {
     /// No answer came to what was under way, or one that is not the server's.
     case failed(String)
     case welcomed(HandshakeAnswer)
-    /// The outcome of ``Action/settle(_:)``: where to go on.
+    /// The outcome of ``Action/settle(_:)``, or of what the server was asked after it: where to go on.
     case settled(from: Offset, hasBacklog: Bool)
+    /// Likewise: the server's root at a size has to be known first.
+    case compare(Offset)
+    /// Likewise: the server has events behind this log's end.
+    case refill(from: Offset)
+    /// They are here.
+    case refilled
+    /// The log goes on in a new epoch.
+    case forked(EventID)
     case differs(String)
     /// What was built for ``Action/ship(from:byteLimit:limits:)``; nil if there was nothing to ship after all.
     case built(Range<Offset>?)
@@ -34,8 +42,8 @@ package struct DeviceSession: Sendable {
     case stored(next: Offset, hasBacklog: Bool)
     /// A receipt does not count.
     case notProven(String)
-    /// The outcome of ``Action/check``.
-    case checked(isSound: Bool)
+    /// The outcome of ``Action/check``, where the log's files are as they were.
+    case checked
     /// A file of this device could not be read or written.
     case storageFailed(String)
     case timerFired
@@ -46,6 +54,9 @@ package struct DeviceSession: Sendable {
     case refresh
     case handshake
     case settle(HandshakeAnswer)
+    /// The server's root at a size.
+    case askRoot(Offset)
+    case download(from: Offset)
     case ship(from: Offset, byteLimit: UInt64, limits: Limits)
     case store(ShipmentAnswer)
     /// Compare what the log gives now with what was signed.
@@ -56,7 +67,7 @@ package struct DeviceSession: Sendable {
   }
 
   private let log: EventID
-  private let epoch: EventID
+  private var epoch: EventID
   package private(set) var state: ReplicationState = .stopped
   /// What went wrong last; nil once something succeeded.
   package private(set) var trouble: Trouble?
@@ -147,10 +158,25 @@ package struct DeviceSession: Sendable {
       if state == .shipping { batch.failed() }
       return fail(.transport, why, random)
     case (.welcomed(let answer), .handshaking): return welcomed(answer, random)
-    case (.settled(let from, let hasBacklog), .settling):
+    case (.settled(let from, let hasBacklog), .settling), (.settled(let from, let hasBacklog), .comparing):
       next = from
       self.hasBacklog = hasBacklog
       needsHandshake = false
+      return attempt()
+    case (.compare(let size), .settling), (.compare(let size), .comparing):
+      state = .comparing
+      return [.askRoot(size)]
+    case (.refill(let from), .settling), (.refill(let from), .comparing), (.refill(let from), .refilling):
+      state = .refilling
+      return [.download(from: from)]
+    case (.refilled, .refilling):
+      needsHandshake = true
+      return attempt()
+    case (.forked(let epoch), _):
+      self.epoch = epoch
+      sender = nil
+      next = 0
+      needsHandshake = true
       return attempt()
     case (.differs(let why), _):
       state = .needsNewEpoch
@@ -170,14 +196,9 @@ package struct DeviceSession: Sendable {
     case (.notProven(let why), _):
       needsHandshake = true
       return fail(.transport, why, random)
-    case (.checked(let isSound), .checking):
-      if isSound {
-        needsHandshake = true
-        return fail(trouble?.category ?? .corrupt, trouble?.detail ?? "bytes were damaged on the way", random)
-      }
-      state = .needsNewEpoch
-      trouble = Trouble(.corrupt, "events were altered on this device after they were signed")
-      return [.disarm]
+    case (.checked, .checking):
+      needsHandshake = true
+      return fail(trouble?.category ?? .corrupt, trouble?.detail ?? "bytes were damaged on the way", random)
     case (.storageFailed(let why), _):
       let actions = fail(.storage, why, random)
       state = .storageTrouble

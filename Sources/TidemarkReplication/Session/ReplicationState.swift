@@ -10,6 +10,10 @@ public enum ReplicationState: String, Sendable, CaseIterable {
   case handshaking
   /// Both positions are being compared.
   case settling
+  /// The server is asked for its root at some size, to find where both histories part.
+  case comparing
+  /// This device went back to an older state: what the server has behind its end is fetched.
+  case refilling
   /// Events are on their way.
   case shipping
   /// What the server answered is being written down.
@@ -26,7 +30,7 @@ public enum ReplicationState: String, Sendable, CaseIterable {
   case removed
   /// The log can't be read, or what the server answered can't be written down. Tried again by itself.
   case storageTrouble = "storage-trouble"
-  /// The server holds another history of this log, or more of it than this device.
+  /// The server holds another history of this log, and a new epoch does not settle it.
   case needsNewEpoch = "needs-new-epoch"
   /// The server refused a request in a way that trying again does not change.
   case refused
@@ -47,7 +51,7 @@ public enum ReplicationState: String, Sendable, CaseIterable {
     case .waitingForSignIn: "enrol the device again with a new code"
     case .removed: "ask the operator to admit the device again, and enrol it; or sign out"
     case .storageTrouble: "free space or restore access to the log's directory; it is tried again by itself"
-    case .needsNewEpoch: "put the newer copy of the log back if there is one; otherwise go on in a new epoch"
+    case .needsNewEpoch: "look whether another device has a copy of this log; put the right one back, then start the replicator again"
     case .refused: "update the program or the server's limits, then start the replicator again"
     default: nil
     }
@@ -56,7 +60,7 @@ public enum ReplicationState: String, Sendable, CaseIterable {
   /// Whether an answer, or work of this device, is awaited.
   var isWork: Bool {
     switch self {
-    case .refreshing, .handshaking, .settling, .shipping, .storing, .checking: true
+    case .refreshing, .handshaking, .settling, .comparing, .refilling, .shipping, .storing, .checking: true
     default: false
     }
   }
