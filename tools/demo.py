@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 
+import demo_devices
 import demo_evidence
 import demo_values
 import departures
@@ -169,6 +170,8 @@ def run(program, table, folder, seed, kills):
     demo_values.site(Tool(program, str(folder / "site")), expect)
     print("evidence", flush=True)
     demo_evidence.show(tool, folder, range(1000, 1005), expect)
+    print("shipping", flush=True)
+    demo_devices.show(program, folder, expect)
     print(f"passed in {time.monotonic() - started:.1f} s: {len(ids):,} of {len(ids):,} events after {kills} kills")
 
 
