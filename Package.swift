@@ -27,6 +27,7 @@ let package = Package(
     .library(name: "TidemarkProjections", targets: ["TidemarkProjections"]),
     .library(name: "TidemarkSQLite", targets: ["TidemarkSQLite"]),
     .library(name: "TidemarkEvidence", targets: ["TidemarkEvidence"]),
+    .library(name: "TidemarkReplication", targets: ["TidemarkReplication", "TidemarkProtocol"]),
     .executable(name: "tidemark", targets: ["TidemarkTool"]),
     .executable(name: "tidemark-simulate", targets: ["Simulation"]),
   ],
@@ -36,6 +37,7 @@ let package = Package(
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
     .target(name: "CPlatform"),
     .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: strict + seededBugs),
     .target(name: "TidemarkProjections", dependencies: ["TidemarkLog", "TidemarkText"], swiftSettings: strict),
@@ -46,12 +48,17 @@ let package = Package(
     .target(name: "TidemarkText", swiftSettings: strict),
     .target(name: "TidemarkProtocol", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .target(
+      name: "TidemarkReplication", dependencies: ["CCurl", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkText"],
+      swiftSettings: strict),
+    .target(
       name: "TidemarkServer", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkText"], swiftSettings: strict),
     .target(name: "CCrash"),
     .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .executableTarget(
       name: "TidemarkTool",
-      dependencies: ["TidemarkCrash", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkSQLite", "TidemarkText"],
+      dependencies: [
+        "TidemarkCrash", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkReplication", "TidemarkSQLite", "TidemarkText",
+      ],
       swiftSettings: strict),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], path: "Tests/TestSupport", swiftSettings: strict),
     .executableTarget(
@@ -66,6 +73,12 @@ let package = Package(
       name: "TidemarkEvidenceTests", dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog"], swiftSettings: tests),
     .testTarget(
       name: "TidemarkProtocolTests", dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkText"],
+      swiftSettings: tests),
+    .testTarget(
+      name: "TidemarkReplicationTests",
+      dependencies: [
+        "TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkReplication", "TidemarkText", "TidemarkTool",
+      ],
       swiftSettings: tests),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(name: "TidemarkCrashTests", dependencies: ["TidemarkCrash"], swiftSettings: tests),

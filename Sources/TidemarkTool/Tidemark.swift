@@ -33,6 +33,10 @@ enum Tidemark {
     Command(ProofCommand.description, ProofCommand.run),
     Command(BundleCommand.description, BundleCommand.run),
     Command(TilesCommand.description, TilesCommand.run),
+    Command(EnrolCommand.description, EnrolCommand.run),
+    Command(ReplicateCommand.description, ReplicateCommand.run),
+    Command(StatusCommand.description, StatusCommand.run),
+    Command(SignOutCommand.description, SignOutCommand.run),
     Command(CrashTestCommand.description, CrashTestCommand.run),
     Command(WitnessCommand.description, WitnessCommand.run),
   ]

@@ -43,6 +43,10 @@ public final class Evidence: Sendable {
   public init(_ log: Log, keys: (any SigningKeyProvider)? = nil) throws {
     self.log = log
     self.keys = keys
+    state = Locked(try Self.state(log))
+  }
+
+  private static func state(_ log: Log) throws -> State {
     var history = try History(log)
     let notes = try NoteFile(history.directory, log.environment.fileSystem)
     // Receipts may come in another order than they were asked for.
@@ -62,16 +66,16 @@ public final class Evidence: Sendable {
           why: "size \(newest.size) was signed with another root", advice: "keep everything, run audit, and go on in a new epoch")
       }
     }
-    let key = try Self.key(log, history)
-    let receipt = try Self.newestReceipt(notes)
+    let key = try key(log, history)
+    let receipt = try newestReceipt(notes)
     var state = State(
       history: history, notes: notes, publicKey: key?.publicKey, keyRecord: history.frontier.lastKeyRecord,
       isFirstKey: key?.isFirst ?? true,
       signed: newest)
     state.receipted = try receipt.map { try Checkpoint($0.text).head.size } ?? 0
     // What was not committed before the process ended goes along with the next commit.
-    if let receipt, log.isWriter, try Self.isMissing(receipt, log, history) { try log.stage(control: .receipt, data: receipt.bytes) }
-    self.state = Locked(state)
+    if let receipt, log.isWriter, try isMissing(receipt, log, history) { try log.stage(control: .receipt, data: receipt.bytes) }
+    return state
   }
 
   private static func key(_ log: Log, _ history: History) throws -> (publicKey: [UInt8], isFirst: Bool)? {
@@ -170,6 +174,11 @@ public final class Evidence: Sendable {
   /// The root at a size that was hashed. Throws as ``History/root(at:)``.
   package func root(at size: Offset) throws -> Digest256 { try state.withLock { try $0.history.root(at: size) } }
 
+  /// The tree of the first `size` events. Throws as ``root(at:)``.
+  package func compactRange(at size: Offset) throws -> CompactRange {
+    try state.withLock { try $0.history.compactRange(size: size) }
+  }
+
   /// The tree of the events below where the log begins.
   package var floorRange: CompactRange { state.withLock { $0.history.frontier.floor } }
 
@@ -232,6 +241,22 @@ public final class Evidence: Sendable {
     state.isFirstKey = state.publicKey == nil
     state.publicKey = publicKey
     return publicKey
+  }
+
+  /// Goes on in a new epoch: its history is the same up to the fork, and so far also behind it, but another copy's may not be. It has a key
+  /// and notes of its own; those of the old epoch stay where they are.
+  ///
+  /// - Parameter fork: the last size that this history has in common with the other one.
+  ///
+  /// Throws as ``root(at:)`` and `Log.beginEpoch(fork:rootHash:)` do.
+  package func beginEpoch(fork: Offset) throws {
+    try state.withLock { state in
+      try checkWriter()
+      let root = try state.history.root(at: fork)
+      try state.history.save()
+      try log.beginEpoch(fork: fork, rootHash: root.bytes)
+      state = try Self.state(log)
+    }
   }
 
   // MARK: Receipts

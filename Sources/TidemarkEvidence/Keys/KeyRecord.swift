@@ -38,8 +38,11 @@ public struct KeyRecord: Sendable, Hashable {
   }
 
   /// Nil for what is not a key record of this log and epoch, or whose signatures do not verify.
-  public init?(_ bytes: [UInt8], of identity: LogIdentity) {
-    guard Self.origin(of: bytes) == Checkpoint.origin(of: identity) else { return nil }
+  public init?(_ bytes: [UInt8], of identity: LogIdentity) { self.init(bytes, logID: identity.logID, epochID: identity.epochID) }
+
+  /// The same, for whoever does not have the log.
+  package init?(_ bytes: [UInt8], logID: EventID, epochID: EventID) {
+    guard Self.origin(of: bytes) == Checkpoint.origin(log: logID, epoch: epochID) else { return nil }
     self.init(ofAny: bytes)
   }
 

@@ -98,8 +98,6 @@ public struct Countersigner {
         advice: "set the server's clock; if it ran ahead before, wait until it is past that time, or sign with a new key under a new name")
     }
     try memory.keep(CountersignedHead(head, seconds: seconds), of: checkpoint.origin)
-    let signature = try keys.sign(Cosignature.message(note.text, seconds: seconds), publicKey: key.publicKey)
-    let cosignature = Cosignature(seconds: seconds, signature: signature)
-    return note.replacing(SignedNote.Signature(name: key.name, keyID: key.keyID, bytes: cosignature.bytes))
+    return try note.cosigned(by: key, keys, seconds: seconds)
   }
 }

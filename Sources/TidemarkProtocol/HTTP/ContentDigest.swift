@@ -20,6 +20,15 @@ package enum ContentDigestField {
   }
 }
 
+extension HTTPRequest {
+  /// With a body, its media type and its digest.
+  package init(_ method: String, _ target: String, _ mediaType: String, _ body: [UInt8]) {
+    self.init(method, target, body: body)
+    fields["content-type"] = mediaType
+    fields[ContentDigestField.name] = ContentDigestField.value(of: body)
+  }
+}
+
 extension Substring {
   /// Without blanks and tabs around it.
   package var trimmingBlanks: Substring {

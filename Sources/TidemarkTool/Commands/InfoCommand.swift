@@ -1,4 +1,5 @@
 import TidemarkLog
+import TidemarkReplication
 import TidemarkText
 
 enum InfoCommand {
@@ -6,7 +7,7 @@ enum InfoCommand {
     "info", "show identity, sizes, segments and space", arguments: [.log], options: [.json],
     notes: [
       "size is the next offset; durable the offset below which all events survive a power cut; accepted and settled are what "
-        + "servers have taken (0: nothing yet); gaps the number of offsets whose events are lost. Sizes are bytes."
+        + "servers have taken (see status); gaps the number of offsets whose events are lost. Sizes are bytes."
     ],
     examples: [
       .init("tidemark info captures", "show it to people"),
@@ -18,6 +19,7 @@ enum InfoCommand {
     defer { try? log.close() }
     let identity = log.identity
     let statistics = try log.statistics()
+    let status = try Delivery(of: log).status
     let created = RFC3339.format(nanoseconds: identity.created.nanoseconds, fractionDigits: 9)
     let lost = statistics.gaps.reduce(0) { $0 + UInt64($1.count) }
     let segments = statistics.sealedSegmentCount + statistics.openSegmentCount
@@ -29,8 +31,8 @@ enum InfoCommand {
       json.member("first", statistics.first)
       json.member("size", statistics.size)
       json.member("durable", statistics.durable)
-      json.member("accepted", 0)
-      json.member("settled", 0)
+      json.member("accepted", status.accepted)
+      json.member("settled", status.settled)
       json.member("segments", segments)
       json.member("bytes_on_disk", statistics.bytesOnDisk)
       json.member("bytes_of_events", statistics.bytesOfEvents)
@@ -45,7 +47,8 @@ enum InfoCommand {
     let rows = [
       ("log", identity.logID.hexadecimal), ("epoch", identity.epochID.hexadecimal), ("created", created),
       ("events", "\(statistics.userEventCount), and \(statistics.controlEventCount) control events"),
-      ("offsets", "\(statistics.first) to \(statistics.size)"), ("durable", "\(statistics.durable)"), ("accepted", "0"), ("settled", "0"),
+      ("offsets", "\(statistics.first) to \(statistics.size)"), ("durable", "\(statistics.durable)"),
+      ("accepted", "\(status.accepted)"), ("settled", "\(status.settled)"),
       ("segments", "\(statistics.sealedSegmentCount) sealed, \(statistics.openSegmentCount) open"),
       ("space", space(UInt64(statistics.bytesOnDisk), UInt64(statistics.bytesOfEvents))), ("gaps", "\(lost) offsets lost"),
     ]

@@ -1,5 +1,6 @@
 import TidemarkEvidence
 import TidemarkLog
+import TidemarkReplication
 import TidemarkText
 
 /// How the tool ends. Scripts rely on it.
@@ -22,8 +23,9 @@ enum ExitCode: Int32 {
 
   init(_ code: LogError.Code) {
     switch code {
-    case .conflict, .unexpectedSize, .notProven, .inconsistent, .unknownSubject: self = .negative
-    case .invalidArgument, .invalidEvent, .invalidText, .timeOutOfRange, .stringTooLong, .tooLarge, .offsetOutOfRange, .trimmed:
+    case .conflict, .unexpectedSize, .notProven, .inconsistent, .unknownSubject, .refused, .unsentEvents: self = .negative
+    case .invalidArgument, .invalidEvent, .invalidText, .timeOutOfRange, .stringTooLong, .tooLarge, .offsetOutOfRange, .trimmed,
+      .notEnrolled:
       self = .usage
     case .corrupt, .damagedIndex, .damagedEnvelope, .keyMismatch: self = .corrupt
     default: self = .environment

@@ -1,0 +1,64 @@
+import TidemarkEvidence
+import TidemarkLog
+import TidemarkReplication
+import TidemarkText
+
+/// Where the tool keeps what makes a log's directory a device: credentials, and the certificates that were named when it was enrolled.
+struct DevicePlace {
+  let store: FileCredentialStore
+  private let authorities: String
+
+  init(_ logPath: String) {
+    let folder = "\(logPath)/replication"
+    store = FileCredentialStore(at: "\(folder)/credentials")
+    authorities = "\(folder)/authorities.pem"
+  }
+
+  var transport: CurlTransport {
+    get throws { CurlTransport(authorities: try POSIXFileSystem().status(authorities) == nil ? nil : authorities) }
+  }
+
+  /// Keeps a copy of a file of certificates; without one the system's count.
+  func keepAuthorities(_ path: String?) throws {
+    let files = POSIXFileSystem()
+    guard let path else {
+      if try files.status(authorities) != nil { try files.remove(authorities) }
+      return
+    }
+    let bytes = try System.readFile(path, upTo: 4 << 20)
+    let folder = files.directory(of: authorities)
+    if try files.status(folder) == nil { try files.makeDirectory(folder) }
+    try files.replace(authorities, with: bytes)
+  }
+}
+
+extension Status {
+  /// One line for people.
+  var line: String {
+    var text = "\(state.rawValue): saved below \(saved), accepted below \(accepted), settled below \(settled)"
+    if let trouble, state != .idle { text += "; \(trouble.category.rawValue): \(trouble.detail)" }
+    if let time = nextAttempt { text += "; again at \(RFC3339.format(nanoseconds: time.nanoseconds, fractionDigits: 0))" }
+    return text
+  }
+
+  func write(to json: inout JSONWriter) {
+    json.member("log_id", log.hexadecimal)
+    json.member("state", state.rawValue)
+    if let wayOut = state.wayOut { json.member("way_out", wayOut) }
+    json.member("saved", saved)
+    json.member("accepted", accepted)
+    json.member("settled", settled)
+    json.member("trimmable", trimmable)
+    json.member("duplicates", duplicateCount)
+    json.member("quarantined", quarantinedCount)
+    json.member("attempts", attempts)
+    if let trouble {
+      json.name("trouble")
+      json.beginObject()
+      json.member("category", trouble.category.rawValue)
+      json.member("detail", trouble.detail)
+      json.endObject()
+    }
+    if let time = nextAttempt { json.member("next_attempt", RFC3339.format(nanoseconds: time.nanoseconds, fractionDigits: 3)) }
+  }
+}
