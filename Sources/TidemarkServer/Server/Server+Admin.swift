@@ -15,7 +15,8 @@ extension Server {
     case ("POST", "devices", 3): reply(.answer(try setState(path[1], path[2])))
     case ("GET", "quarantine", 1): reply(.answer(try quarantine(call.target["tenant"])))
     case ("POST", "quarantine", 4): try judge(path[1], path[2], path[3], reply)
-    case ("GET", "logs", 1): reply(.answer(try logs()))
+    case ("GET", "logs", 1): reply(.answer(Self.logs(try storage.positions(of: nil))))
+    case ("POST", "archive", 1): reply(.answer(Self.logs(try archive(at: call.request.object().string("directory", upTo: 4_096)))))
     case ("GET", "changes", 1): try changes(call, reply)
     default: throw Problem(.notFound, "there is no such call")
     }
@@ -64,9 +65,8 @@ extension Server {
     }.response()
   }
 
-  private func logs() throws -> HTTPResponse {
-    let positions = try storage.positions(of: nil)
-    return JSONAnswer { json in
+  private static func logs(_ positions: [Position]) -> HTTPResponse {
+    JSONAnswer { json in
       json.name("logs")
       json.beginArray()
       for position in positions { position.write(to: &json) }
