@@ -79,12 +79,22 @@ final class TestServer {
       let through = try page.number("through", in: 0...UInt64.max)
       for change in try page.array("changes") {
         let change = try change.object("a change")
+        guard try change.string("kind") == "event" else { continue }
         found.append(
           (try change.number("number", in: 1...UInt64.max), try change.string("log"), try change.number("offset", in: 0...UInt64.max)))
       }
       if through == since { return found }
       since = through
     }
+  }
+
+  /// Looks again and again until something is so; false if it is not within ten seconds.
+  func wait(_ isSo: () throws -> Bool) throws -> Bool {
+    for _ in 0..<5_000 {
+      if try isSo() { return true }
+      Thread.sleep(forTimeInterval: 0.002)
+    }
+    return false
   }
 
   /// Every row that is derived.

@@ -89,8 +89,9 @@ package final class Accounts: Sendable {
 
   // MARK: Tenants and devices
 
-  package static func isName(_ name: String) -> Bool {
-    (1...64).contains(name.utf8.count)
+  /// Whether a text can stand in a path as it is: letters, digits, dashes, dots and underscores.
+  package static func isName(_ name: String, upTo limit: Int = 64) -> Bool {
+    (1...limit).contains(name.utf8.count)
       && name.utf8.allSatisfy { byte in
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
@@ -105,6 +106,9 @@ package final class Accounts: Sendable {
     guard Self.isName(name) else { throw Problem(.malformed, "a tenant's name is 1 to 64 letters, digits, dashes, dots and underscores") }
     try rows.withLock { try $0.run("INSERT OR IGNORE INTO tenants VALUES (?, ?)", RowValue(name), RowValue(now)) }
   }
+
+  /// Throws `Problem.Code.notFound` for a tenant that is not there.
+  package func checkTenant(_ name: String) throws { try rows.withLock { try Self.checkTenant(name, $0) } }
 
   private static func checkTenant(_ name: String, _ rows: Rows) throws {
     guard try rows.has("SELECT 1 FROM tenants WHERE name = ?", RowValue(name)) else { throw Problem(.notFound, "there is no such tenant") }

@@ -15,6 +15,8 @@ package struct Examination: Sendable {
     package var digest: ShortDigest
     /// Why it is put aside, whatever the tenant has.
     package var reason: Outcome.Reason?
+    /// What it says about an item.
+    package var fact: ItemFact?
   }
 
   /// Where it begins: what the server had.
@@ -45,7 +47,9 @@ package struct Examination: Sendable {
       }
       if event.isControl { return }
       let digest = hasher.hash(ContentDigest.content(of: event))
-      entries.append(Entry(offset: event.offset, id: event.id, digest: digest.bytes.rawSpan.id(0), reason: reason(event)))
+      entries.append(
+        Entry(
+          offset: event.offset, id: event.id, digest: digest.bytes.rawSpan.id(0), reason: reason(event), fact: ItemFact(event)))
     }
     base = known.size
     self.key = key

@@ -5,8 +5,11 @@ internal import TidemarkText
 extension Server {
   /// `/v1/admin/...`: with the operator's credential.
   func administrate(_ call: Call, _ reply: @escaping Answer) throws {
-    guard call.credential == .operator else { throw Problem(.notPermitted, "that is for the operator") }
     let path = Array(call.target.path.dropFirst(2))
+    if case .office = call.credential, path.first == "items" {
+    } else {
+      guard call.credential == .operator else { throw Problem(.notPermitted, "that is for the operator") }
+    }
     switch (call.request.method, path.first, path.count) {
     case ("POST", "tenants", 1): reply(.answer(try makeTenant(call.request.object())))
     case ("POST", "codes", 1): reply(.answer(try makeCode(call.request.object())))
@@ -15,6 +18,11 @@ extension Server {
     case ("POST", "devices", 3): reply(.answer(try setState(path[1], path[2])))
     case ("GET", "quarantine", 1): reply(.answer(try quarantine(call.target["tenant"])))
     case ("POST", "quarantine", 4): try judge(path[1], path[2], path[3], reply)
+    case ("POST", "items", 1): try changeItem(call, .publish, nil, reply)
+    case ("DELETE", "items", 2): try changeItem(call, .remove, path[1], reply)
+    case ("POST", "items", 3):
+      guard path[2] == "waive" else { throw Problem(.notFound, "there is no such action") }
+      try changeItem(call, .waive, path[1], reply)
     case ("GET", "logs", 1): reply(.answer(Self.logs(try storage.positions(of: nil))))
     case ("POST", "archive", 1): reply(.answer(Self.logs(try archive(at: call.request.object().string("directory", upTo: 4_096)))))
     case ("GET", "changes", 1): try changes(call, reply)

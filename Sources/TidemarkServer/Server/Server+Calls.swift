@@ -44,9 +44,10 @@ extension Server {
     }
     switch (call.target.path.joined(separator: "/"), call.request.method) {
     case ("v1/changes", "GET"): try changes(call, reply)
+    case ("v1/changes/snapshot", "GET"): reply(.answer(try snapshot(call)))
     case ("v1/changes/stream", "GET"): try stream(call, reply)
     case ("v1/status", "GET"): reply(.answer(try status(call)))
-    case ("v1/changes", _), ("v1/changes/stream", _), ("v1/status", _): throw Problem.method("GET")
+    case ("v1/changes", _), ("v1/changes/snapshot", _), ("v1/changes/stream", _), ("v1/status", _): throw Problem.method("GET")
     default: throw Problem(.notFound, "there is no such call")
     }
   }

@@ -8,18 +8,18 @@ extension Server {
   private static let byteLimit = 4 << 20
 
   /// Whose changes a call may see: all of the tenant's, or what is meant for one device. The operator says which tenant.
-  private func tenant(_ call: Call) throws -> (name: String, seesAll: Bool) {
+  func tenant(_ call: Call) throws -> (name: String, scope: Scope) {
     switch call.credential {
-    case .device(let device): return (device.tenant, false)
-    case .office(let tenant): return (tenant, true)
+    case .device(let device): return (device.tenant, .device(device))
+    case .office(let tenant): return (tenant, .office)
     case .operator:
       guard let tenant = call.target["tenant"], Accounts.isName(tenant) else { throw Problem(.malformed, "name a tenant: ?tenant=") }
-      return (tenant, true)
+      return (tenant, .office)
     }
   }
 
   func changes(_ call: Call, _ reply: @escaping Answer) throws {
-    let (tenant, seesAll) = try tenant(call)
+    let (tenant, scope) = try tenant(call)
     let since = try call.target.number("since", default: 0)
     let limit = try call.target.number("limit", default: 1_000, in: 1...10_000)
     let seconds = min(Self.waitLimit, call.request.preferredWait)
@@ -30,7 +30,7 @@ extension Server {
           guard try isOver || storage.through(of: tenant) > since else { return false }
           // The credential may have gone meanwhile.
           _ = try accounts.credential(token ?? "")
-          reply(.answer(try page(tenant, since, limit, seesAll)))
+          reply(.answer(try page(tenant, since, limit, scope)))
         } catch {
           reply(.answer(Self.problem(error).response))
         }
@@ -38,21 +38,22 @@ extension Server {
       }
       if isHeld { return committer.wake() }
     }
-    reply(.answer(try page(tenant, since, limit, seesAll)))
+    reply(.answer(try page(tenant, since, limit, scope)))
   }
 
-  private func page(_ tenant: String, _ since: UInt64, _ limit: UInt64, _ seesAll: Bool) throws -> HTTPResponse {
+  private func page(_ tenant: String, _ since: UInt64, _ limit: UInt64, _ scope: Scope) throws -> HTTPResponse {
     var json = JSONWriter()
     var count: UInt64 = 0
     json.beginArray()
-    let through =
-      try seesAll
-      ? storage.changes(of: tenant, since: since) { change in
-        guard count < limit, json.bytes.count < Self.byteLimit else { return false }
-        change.write(to: &json)
-        count += 1
+    let through = try storage.changes(of: tenant, since: since, withEvents: scope.seesEvents) { change in
+      guard count < limit, json.bytes.count < Self.byteLimit else { return false }
+      if case .item(_, _, let place, let person, let device) = change, !scope.sees(place: place, person: person, device: device) {
         return true
-      } : max(since, storage.through(of: tenant))
+      }
+      change.write(to: &json)
+      count += 1
+      return true
+    }
     json.endArray()
     return JSONAnswer { answer in
       answer.member("generation", storage.generation)
@@ -109,6 +110,7 @@ extension Change {
       json.member("data", base64: event.data.array())
       json.member("device", device)
       json.endObject()
+    case .item(_, let body, _, _, _): json.value(body.span)
     }
   }
 }

@@ -62,8 +62,23 @@ package final class Server: RequestHandler {
     committer = Committer(
       environment: environment,
       commit: { storage.commit($0, at: environment.clock.now().time) },
-      afterwards: { waiting.look() })
+      afterwards: {
+        let held = waiting.look()
+        let timed = Self.lookAtTime(storage, environment.clock)
+        return [held, timed].compactMap(\.self).min()
+      })
     try committer.start()
+  }
+
+  /// Writes that a time has come, if it changes anything. Returns the nanoseconds until the next look; nil if nothing waits for its time.
+  private static func lookAtTime(_ storage: any Storage, _ clock: any DeviceClock) -> UInt64? {
+    let now = clock.now().time
+    let seconds = UInt64(max(0, now.nanoseconds / 1_000_000_000))
+    guard let next = (try? storage.nextTime()) ?? nil else { return nil }
+    if next > seconds { return min(next - seconds, 60) * 1_000_000_000 }
+    // Whatever comes of it: in a second it is looked at again.
+    _ = storage.commit([.time(TimeRecord(seconds: seconds))], at: now)
+    return 1_000_000_000
   }
 
   private static func key(_ path: String, _ name: String, _ keys: KeyDirectory, _ files: any FileSystem) throws -> VerifierKey {

@@ -28,6 +28,8 @@ extension Derived {
     case .shipment(let write): try decide(write, seconds: seconds)
     case .settling(let settling): try decide(settling)
     case .judgement(let judgement): try decide(judgement)
+    case .item(let record): try decide(record, seconds: seconds)
+    case .time(let record): try decide(record)
     }
   }
 
@@ -84,12 +86,16 @@ extension Derived {
     guard position.accepted == write.accepted else { throw Moved() }
     let tenant = try tenant(write.tenant)
     var verdicts: [Verdict] = []
+    var facts: [Examination.Entry] = []
     for entry in examination.entries {
-      if let verdict = try enter(entry, tenant, position) { verdicts.append(verdict) }
+      if let verdict = try enter(entry, tenant, position) { verdicts.append(verdict) } else if entry.fact != nil { facts.append(entry) }
     }
     let changes = try takeChanges(tenant, count: examination.entries.count - verdicts.count)
     let end = examination.range.size
     let time = max(seconds, position.seconds)
+    for entry in facts {
+      if let fact = entry.fact { try take(fact, of: entry.id, from: write.device, tenant, seconds: time) }
+    }
     try rows.run(
       "UPDATE epochs SET accepted = ?, range = ?, key = ?, time = ?, settled = max(settled, ?) WHERE number = ?", RowValue(end),
       RowValue(examination.range.encoded), RowValue(examination.key), RowValue(time), RowValue(write.settles ? end : 0),
@@ -132,8 +138,8 @@ extension Derived {
   func enter(_ decision: Decision, at ingest: Offset) throws {
     if let released = decision.released {
       try rows.run(
-        "INSERT INTO changes VALUES (?, ?, ?, ?)", .number(decision.tenant), RowValue(released.number), RowValue(released.ingest),
-        RowValue(released.offset))
+        "INSERT INTO changes VALUES (?, ?, ?, ?, x'', '', '', x'')", .number(decision.tenant), RowValue(released.number),
+        RowValue(released.ingest), RowValue(released.offset))
     }
     guard let request = decision.request else { return }
     try rows.run(
@@ -143,7 +149,8 @@ extension Derived {
       RowValue(Verdict.encode(request.verdicts)))
     if let changes = request.changes {
       try rows.run(
-        "INSERT INTO changes VALUES (?, ?, ?, -1)", .number(decision.tenant), RowValue(changes.upperBound), RowValue(ingest))
+        "INSERT INTO changes VALUES (?, ?, ?, -1, x'', '', '', x'')", .number(decision.tenant), RowValue(changes.upperBound),
+        RowValue(ingest))
     }
     for verdict in request.verdicts where verdict.reason != nil {
       try rows.run(
@@ -179,6 +186,10 @@ extension Derived {
     case EpochOpening.type: return (.opening(try EpochOpening(json: data)), 0)
     case Settling.type: return (.settling(try Settling(json: data)), 0)
     case Judgement.type: return (.judgement(try Judgement(json: data)), 0)
+    case TimeRecord.type: return (.time(try TimeRecord(json: data)), 0)
+    case ItemRecord.type:
+      let record = try ItemRecord(json: data)
+      return (.item(record), record.seconds)
     case ShipmentRecord.type: break
     default: throw unreadable(log, offset, "\"\(type)\" is not known")
     }

@@ -32,12 +32,13 @@ final class Derived {
       state INTEGER NOT NULL, PRIMARY KEY (tenant, number)) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS quarantine_of_epoch ON quarantine (epoch, state);
     CREATE TABLE IF NOT EXISTS changes (
-      tenant INTEGER NOT NULL, last INTEGER NOT NULL, ingest INTEGER NOT NULL, offset INTEGER NOT NULL,
-      PRIMARY KEY (tenant, last)) WITHOUT ROWID;
+      tenant INTEGER NOT NULL, last INTEGER NOT NULL, ingest INTEGER NOT NULL, offset INTEGER NOT NULL, body BLOB NOT NULL,
+      place TEXT NOT NULL, person TEXT NOT NULL, device BLOB NOT NULL, PRIMARY KEY (tenant, last)) WITHOUT ROWID;
+    \(itemSchema)
     PRAGMA user_version = \(version);
     """
   /// All of them, for a comparison.
-  static let tables = ["applied", "tenants", "epochs", "holes", "events", "requests", "quarantine", "changes"]
+  static let tables = ["applied", "tenants", "epochs", "holes", "events", "requests", "quarantine", "changes", "items", "acknowledgements"]
 
   /// Opens the database. Throws also for one of another version.
   init(_ file: String) throws {
@@ -180,14 +181,32 @@ final class Derived {
 
   // MARK: Changes
 
-  /// What has a change above a number: the request, and the one event of it that was released, if it is not about those accepted.
-  func changed(_ tenant: String, since number: UInt64, limit: Int64) throws -> [(last: UInt64, ingest: Offset, offset: Offset?)] {
-    try rows.all(
+  /// A row of changes.
+  enum Changed {
+    /// Events of a request: those that were accepted, up to a number; or one that was released.
+    case events(Request, device: EventID, released: Offset?, last: UInt64)
+    /// One that is about an item.
+    case item(number: UInt64, body: [UInt8], place: String, person: String, device: EventID)
+  }
+
+  /// What has changes above a number, in order.
+  func changed(_ tenant: String, since number: UInt64, limit: Int64, withEvents: Bool) throws -> [Changed] {
+    let found = try rows.all(
       """
-      SELECT c.last, c.ingest, c.offset FROM changes c JOIN tenants t ON t.number = c.tenant
-      WHERE t.name = ? AND c.last > ? ORDER BY c.last LIMIT ?
-      """, RowValue(tenant), RowValue(number), .number(limit)
-    ) { ($0.unsigned(0), $0.unsigned(1), $0.integer(2) < 0 ? nil : $0.unsigned(2)) }
+      SELECT c.last, c.ingest, c.offset, c.body, c.place, c.person, c.device FROM changes c JOIN tenants t ON t.number = c.tenant
+      WHERE t.name = ? AND c.last > ? AND (c.ingest < 0 OR ?) ORDER BY c.last LIMIT ?
+      """, RowValue(tenant), RowValue(number), .number(withEvents ? 1 : 0), .number(limit)
+    ) { row in
+      (
+        row.integer(1), row.integer(2) < 0 ? nil : row.unsigned(2),
+        Changed.item(number: row.unsigned(0), body: row.bytes(3), place: row.text(4), person: row.text(5), device: row.id(6))
+      )
+    }
+    return try found.map { ingest, released, item in
+      guard ingest >= 0, case .item(let last, _, _, _, _) = item else { return item }
+      guard let request = try request(ingest: UInt64(ingest)) else { throw damaged("a change is of no request") }
+      return .events(request, device: try owner(ingest: UInt64(ingest)), released: released, last: last)
+    }
   }
 
   // MARK: Quarantine

@@ -1,6 +1,7 @@
 package import TidemarkEvidence
 package import TidemarkLog
 package import TidemarkProtocol
+internal import TidemarkText
 
 /// A server's storage in one directory: the log `ingest`, which is the truth, and `derived.sqlite`, which is made from it and made again
 /// whenever it does not fit.
@@ -164,25 +165,42 @@ package final class EmbeddedStorage: Storage {
 
   package func quarantine(of tenant: String?) throws -> [Quarantined] { try reader.withLock { try $0.quarantine(of: tenant) } }
 
-  package func changes(of tenant: String, since number: UInt64, _ body: (Change) -> Bool) throws -> UInt64 {
+  package func snapshot(of tenant: String) throws -> (through: UInt64, items: [PublishedItem]) {
+    try reader.withLock { rows in
+      try rows.rows.snapshot {
+        let items = try rows.items(of: tenant).map { item in
+          var json = JSONWriter()
+          json.beginObject()
+          item.write(to: &json)
+          json.endObject()
+          return PublishedItem(json: json.bytes, place: item.place, person: item.person)
+        }
+        return (try rows.through(tenant), items)
+      }
+    }
+  }
+
+  package func nextTime() throws -> UInt64? { try reader.withLock { try $0.nextItemChange() } }
+
+  package func changes(of tenant: String, since number: UInt64, withEvents: Bool, _ body: (Change) -> Bool) throws -> UInt64 {
     var through = number
     while true {
       let (end, page) = try reader.withLock { rows in
         try rows.rows.snapshot {
-          (
-            try rows.through(tenant),
-            try rows.changed(tenant, since: through, limit: 16).map { row in
-              (row.last, row.offset, try rows.request(ingest: row.ingest), try rows.owner(ingest: row.ingest))
-            }
-          )
+          (try rows.through(tenant), try rows.changed(tenant, since: through, limit: 16, withEvents: withEvents))
         }
       }
       guard !page.isEmpty else { return max(through, end) }
-      for (last, offset, request, device) in page {
-        guard let request else { continue }
-        let reached = try give(request, device, offset, last, above: through, body)
-        through = reached.number
-        if reached.isOver { return through }
+      for changed in page {
+        switch changed {
+        case .item(let number, let json, let place, let person, let device):
+          guard body(.item(number: number, body: json, place: place, person: person, device: device)) else { return through }
+          through = number
+        case .events(let request, let device, let released, let last):
+          let reached = try give(request, device, released, last, above: through, body)
+          through = reached.number
+          if reached.isOver { return through }
+        }
       }
     }
   }

@@ -27,7 +27,13 @@ package protocol Storage: AnyObject, Sendable {
   func through(of tenant: String) throws -> UInt64
   /// Calls `body` with the changes of a tenant above a number, in order, until it returns false. Returns the number up to which all were
   /// given.
-  func changes(of tenant: String, since number: UInt64, _ body: (Change) -> Bool) throws -> UInt64
+  ///
+  /// - Parameter withEvents: false to pass over events.
+  func changes(of tenant: String, since number: UInt64, withEvents: Bool, _ body: (Change) -> Bool) throws -> UInt64
+  /// All of a tenant's items as they are, and the last change number at that.
+  func snapshot(of tenant: String) throws -> (through: UInt64, items: [PublishedItem])
+  /// When time alone changes something next, in seconds since 1970; nil if it does not.
+  func nextTime() throws -> UInt64?
   /// What was put aside and not decided yet, of a tenant or of all.
   func quarantine(of tenant: String?) throws -> [Quarantined]
 }
@@ -38,6 +44,8 @@ package enum Write: Sendable {
   case shipment(ShipmentWrite)
   case settling(Settling)
   case judgement(Judgement)
+  case item(ItemRecord)
+  case time(TimeRecord)
 }
 
 /// A shipment that was verified.
@@ -125,4 +133,13 @@ package struct Quarantined: Sendable, Equatable {
 package enum Change: ~Escapable {
   /// An event of a log was accepted, or released.
   case event(number: UInt64, device: EventID, log: EventID, epoch: EventID, EventView)
+  /// An item, or what belongs to it; `body` is the change as it is sent. For one device alone unless that is zero.
+  case item(number: UInt64, body: [UInt8], place: String, person: String, device: EventID)
+}
+
+/// An item as it is sent, and who may see it.
+package struct PublishedItem: Sendable, Equatable {
+  package var json: [UInt8]
+  package var place: String
+  package var person: String
 }
