@@ -143,6 +143,24 @@ import TidemarkText
   }
 }
 
+@Suite struct StreamTests {
+  @Test func `a stream tells the last number, and ends with the credential`() throws {
+    let server = try TestServer()
+    let device = try TestDevice(server)
+    let found = Locked<(@Sendable (UInt64) -> (text: String, number: UInt64)?)?>(nil)
+    server.server.handle(device.request("GET", "/v1/changes/stream")) { reply in
+      if case .stream(_, let next) = reply { found.withLock { $0 = next } }
+    }
+    let next = try #require(found.withLock { $0 })
+    #expect(next(0)?.text == "")
+    try device.append(3)
+    try device.shipRest()
+    #expect(next(0)?.text == "event: through\ndata: 3\nid: 3\n\n" && next(0)?.number == 3 && next(3)?.text == "")
+    _ = try server.admin("POST", "devices/\(device.enrolled.device.hexadecimal)/suspend", "")
+    #expect(next(0) == nil)
+  }
+}
+
 @Suite struct TokenTests {
   @Test func `a refresh token serves again until its successor was used, then it ends both`() throws {
     let server = try TestServer()

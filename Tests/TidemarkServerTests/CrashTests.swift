@@ -150,10 +150,13 @@ import TidemarkServer
     let shipment = try device.shipment()
     let rows = try server.rows()
     server.disk.capacity = server.disk.image.usedByteCount + 50_000
+    #expect(server.send(HTTPRequest("GET", "/readyz")).status == 200)
     #expect(problem { try device.ship(shipment) } == .storage)
+    #expect(server.send(HTTPRequest("GET", "/readyz")).status == 503)
     #expect(try server.rows() == rows && server.changes().count == 4)
     server.disk.capacity = nil
     #expect(try device.ship(shipment).changes == 1...5)
+    #expect(server.send(HTTPRequest("GET", "/readyz")).status == 200)
     #expect(try server.changes().map(\.number) == Array(1...5))
   }
 

@@ -119,6 +119,10 @@ import TidemarkText
     #expect(try changes(device).map { $0.split(separator: " ")[1] } == ["all"])
     device.tokens = try TestDevice.tokens(scoped.refreshToken, server)
     #expect(try changes(device).map { $0.split(separator: " ")[1] } == ["all", "gate", "ann", "both"])
+    try publish(server, 2, #","place":"yard""#, item: "gate")
+    #expect(try changes(device).last == "tombstone gate 2 - - -")
+    try publish(server, 3, item: "gate")
+    #expect(try changes(device).last == "item gate 3 - - -")
     let snapshot = try server.send(device.request("GET", "/v1/changes/snapshot")).object()
     #expect(try snapshot.array("items").count == 4)
   }

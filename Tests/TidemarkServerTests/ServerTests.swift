@@ -130,6 +130,23 @@ import TidemarkText
     #expect(Problem(server.send(device.request("GET", device.path + "/frames?from=20")))?.code == .unexpectedPosition)
   }
 
+  @Test func `a receipt's time never goes back, whatever the server's clock does`() throws {
+    let server = try TestServer()
+    let device = try TestDevice(server)
+    var times: [Timestamp] = []
+    for change: Int64 in [0, -50, 20, 100] {
+      server.clock.setWallClock(byNanoseconds: change * 1_000_000_000)
+      device.tokens = try TestDevice.tokens(device.tokens.refreshToken, server)
+      try device.append(1)
+      let answer = try device.shipRest()
+      times.append(try device.evidence.accept(answer.receipt, device.policy).time)
+    }
+    #expect(times[0] == times[1] && times[1] == times[2] && times[2] < times[3])
+    let rows = try server.rows()
+    try server.reopen { server.folder.remove("derived.sqlite") }
+    #expect(try server.rows() == rows)
+  }
+
   @Test func `the root is told at every size that the server has`() throws {
     let server = try TestServer()
     let device = try TestDevice(server)
@@ -249,5 +266,33 @@ import TidemarkText
     #expect(server.send(device.request("GET", device.path + "/root")).status == 404)
     try device.shakeHands()
     #expect(server.send(device.request("GET", device.path + "/root")).status == 200)
+  }
+}
+
+@Suite struct LimitTests {
+  @Test func `a long shipment is taken, with something to say about each of its events`() throws {
+    let server = try TestServer()
+    let (device, other) = (try TestDevice(server, seed: 1), try TestDevice(server, seed: 2))
+    for device in [device, other] {
+      for start in stride(from: 0, to: 5_000, by: 1_000) {
+        try device.log.append(
+          (start..<start + 1_000).map { NewEvent(type: "scan", id: EventID(high: 6, low: UInt64($0)), data: [1, 2, 3]) })
+      }
+    }
+    #expect(try device.shipRest().changes == 1...5_000)
+    #expect(try other.shipRest().outcomes.count == 5_000)
+    let rows = try server.rows()
+    try server.reopen { server.folder.remove("derived.sqlite") }
+    #expect(try server.rows() == rows)
+  }
+
+  @Test func `too many offsets at once are refused, and limits that do not fit`() throws {
+    let server = try TestServer { $0.limits.events = 10 }
+    let device = try TestDevice(server)
+    try device.append(20)
+    try device.shakeHands()
+    #expect(problem { try device.ship(try device.shipment()) } == .tooLarge)
+    try device.ship(try device.shipment(0, 10))
+    #expect(throws: LogError.self) { _ = try TestServer { $0.limits.requestBytes = 16 << 20 } }
   }
 }

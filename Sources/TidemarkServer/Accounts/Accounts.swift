@@ -183,12 +183,15 @@ package final class Accounts: Sendable {
 
   // MARK: Enrolling
 
+  /// A device's id follows from its key: where the accounts are lost, it is the same one after it is enrolled again, and has its logs.
+  private static func id(_ tenant: String, _ publicKey: [UInt8]) -> EventID {
+    SHA256().hash(Array("tidemark device v1\n\(tenant)\n".utf8) + publicKey).bytes.rawSpan.id(0)
+  }
+
   /// Enrols a device with a code. The same code with the same key serves again until a token that it gave was used.
   package func enrol(_ enrolment: Enrolment) throws -> (account: DeviceAccount, refreshToken: String) {
     let digest = Secret.digest(code: enrolment.code)
     let token = Secret.token(Secret.refresh, environment.random)
-    let random = environment.random
-    let id = EventID(time: environment.clock.now().time, random: (random.next(), random.next()))
     let now = now
     return try rows.withLock { rows in
       try rows.transaction {
@@ -207,9 +210,10 @@ package final class Accounts: Sendable {
             guard try enrolment.isSigned else { throw Problem(.refused, "this key is enrolled: show by a signature that it is yours") }
             account = known
           } else {
-            account.id = id
+            account.id = Self.id(account.tenant, account.publicKey)
             try rows.run(
-              "INSERT INTO devices VALUES (?, ?, ?, ?, ?, ?, ?, ?)", RowValue(id), RowValue(account.tenant), RowValue(account.publicKey),
+              "INSERT INTO devices VALUES (?, ?, ?, ?, ?, ?, ?, ?)", RowValue(account.id), RowValue(account.tenant),
+              RowValue(account.publicKey),
               RowValue(account.name), RowValue(account.state.rawValue), RowValue(account.place), RowValue(account.person), RowValue(now))
           }
           try rows.run("UPDATE codes SET device = ? WHERE digest = ?", RowValue(account.id), RowValue(digest))

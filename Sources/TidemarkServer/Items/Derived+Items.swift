@@ -114,6 +114,13 @@ extension Derived {
         due: record.due, required: record.required, isWaived: false, isRemoved: false, acknowledged: 0, status: "")
       if item.isMaterial { item.materialVersion = next }
       item = try settle(item, before, tenant, at: seconds, tellsStatus: false)
+      // Whoever saw it where it was is told that it is gone from there.
+      if let before, !before.isRemoved, before.place != item.place || before.person != item.person {
+        try tell("tombstone", before, tenant) { json in
+          json.member("item", item.name)
+          json.member("version", item.version)
+        }
+      }
       try tell("item", item, tenant) { item.write(to: &$0) }
     case .remove:
       guard let tenant, var item = before else { throw Problem(.notFound, "there is no such item") }

@@ -17,6 +17,8 @@ final class Committer: Sendable {
     var queue: [Submission] = []
     var isRunning = false
     var isStopping = false
+    /// Whether the last commit failed as a whole.
+    var isFailing = false
   }
 
   private let state = Locked(State())
@@ -58,6 +60,9 @@ final class Committer: Sendable {
     if isTaken { word.increment() }
     return isTaken
   }
+
+  /// Whether what comes next is likely to be written.
+  var isReady: Bool { state.withLock { $0.isRunning && !$0.isStopping && !$0.isFailing } }
 
   /// Has it look at what to call again and when.
   func wake() { word.increment() }
@@ -106,6 +111,8 @@ final class Committer: Sendable {
       }
     }
     if allowed.isEmpty { return }
-    for (submission, error) in zip(allowed, commit(allowed.map(\.write))) { submission.done(error) }
+    let results = commit(allowed.map(\.write))
+    state.withLock { $0.isFailing = results.allSatisfy { $0 is LogError } }
+    for (submission, error) in zip(allowed, results) { submission.done(error) }
   }
 }

@@ -21,7 +21,7 @@ extension Server {
       return try accounts.refresh(try request.message(TokenRequest.self).refreshToken).response()
     default:
       guard request.method == "GET" else { throw Problem.method("GET") }
-      if target.path == ["readyz"] && isClosing { throw Problem.stopping }
+      if target.path == ["readyz"] && !committer.isReady { throw Problem(.storage, "nothing can be written", retryAfter: 5) }
       return JSONAnswer { $0.member("status", "ok") }.response()
     }
   }

@@ -53,7 +53,7 @@ extension Server {
       tenant: device.tenant, device: device.id, shipment: shipment, examination: examination, accepted: position.accepted,
       settles: options.settlesOnAccept)
     let submission = Committer.Submission(
-      write: .shipment(write), byteCount: shipment.bytes.count,
+      write: .shipment(write), byteCount: shipment.bytes.count + shipment.offsets.count * Verdict.byteCount,
       check: { [accounts] in
         try accounts.check(device: device.id)
         try check()

@@ -10,7 +10,6 @@ package final class EmbeddedStorage: Storage {
   let log: Log
   private let writer: Locked<Derived>
   private let reader: Locked<Derived>
-  private let limits: Limits
 
   /// An ingest event holds a shipment and what was said about each of its events.
   private static let eventByteLimit = 16 << 20
@@ -23,7 +22,13 @@ package final class EmbeddedStorage: Storage {
   ///
   /// Throws errors of the file system and of the database.
   package init(at path: String, rowsPath: String, limits: Limits, environment: Environment) throws {
-    self.limits = limits
+    let largest = limits.requestBytes + limits.events * UInt64(Verdict.byteCount) + 1_024
+    guard largest <= UInt64(Self.eventByteLimit) else {
+      throw LogError(
+        .invalidArgument, "the server's limits are too high",
+        why: "a shipment and what is said about it may take \(largest) bytes, and \(Self.eventByteLimit) fit into an event",
+        advice: "take fewer bytes or events at once")
+    }
     let files = environment.fileSystem
     var options = LogOptions()
     options.maximumEventByteCount = Self.eventByteLimit
