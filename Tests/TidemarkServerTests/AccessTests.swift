@@ -107,6 +107,8 @@ import TidemarkText
       request.fields["authorization"] = "Bearer \(token)"
       let page = try server.send(request).object()
       #expect(try page.array("changes").count == count)
+      _ = try server.admin("DELETE", "tokens/office?tenant=\(tenant)")
+      #expect(server.send(request).status == 401)
     }
     let own = try server.send(device.request("GET", "/v1/changes?since=0")).object()
     #expect(try own.array("changes").isEmpty && own.number("through", in: 3...3) == 3)

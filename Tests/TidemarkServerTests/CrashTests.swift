@@ -140,6 +140,54 @@ import TidemarkServer
     Issue.record("the shipment never ended")
   }
 
+  @Test(arguments: SyncFailure.allCases)
+  func `a sync that fails is told, and the same shipment is taken afterwards`(failure: SyncFailure) throws {
+    for call in 0..<60 {
+      let server = try TestServer()
+      let device = try TestDevice(server)
+      try device.append(4)
+      try device.shipRest()
+      try device.append(4)
+      try device.shakeHands()
+      let shipment = try device.shipment()
+      server.disk.plan = FaultPlan(.failedSync(failure), at: server.disk.callCount + call)
+      let faults = server.disk.faultCount
+      let answer = server.send(device.shipping(shipment))
+      let isHit = server.disk.faultCount > faults
+      server.disk.plan = FaultPlan()
+      if isHit { #expect(answer.status == 200 || Problem(answer)?.code == .storage, "call \(call)") }
+      let again = try device.ship(shipment)
+      if let told = ShipmentAnswer(answer: answer) { #expect(again == told, "call \(call)") }
+      #expect(try server.changes().map(\.number) == Array(1...8), "call \(call)")
+      let rows = try server.rows()
+      try server.reopen { server.disk.powerCycle(.losesEverything) }
+      #expect(try server.rows() == rows, "call \(call)")
+      try server.reopen { for name in Self.files { server.folder.remove(name) } }
+      #expect(try server.rows() == rows, "call \(call)")
+      if isHit { return }
+    }
+    Issue.record("no sync was met")
+  }
+
+  @Test func `a server that was killed while it was made is made the next time`() throws {
+    for call in 0..<200 {
+      let (disk, folder) = (SimulatedDisk(), try TemporaryFolder())
+      disk.plan = FaultPlan(.cut(), at: call)
+      let first = try? Server(at: "/server", rowsPath: folder.path, options: ServerOptions(), environment: .simulated(disk, seed: 1))
+      try? first?.close()
+      let isOver = !disk.isCut
+      disk.powerCycle(call % 2 == 0 ? .losesEverything : .keepsEverything)
+      let server = try Server(at: "/server", rowsPath: folder.path, options: ServerOptions(), environment: .simulated(disk, seed: 2))
+      #expect(TidemarkServerTests.send(HTTPRequest("GET", "/readyz"), to: server).status == 200, "call \(call)")
+      try server.close()
+      if isOver {
+        #expect(call > 20)
+        return
+      }
+    }
+    Issue.record("it never ended")
+  }
+
   @Test func `a full disk refuses, and takes it when there is room again`() throws {
     let server = try TestServer()
     let device = try TestDevice(server)

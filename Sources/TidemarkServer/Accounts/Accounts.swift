@@ -141,6 +141,14 @@ package final class Accounts: Sendable {
     return token
   }
 
+  /// Ends the credentials of that name of a tenant's office.
+  package func removeOfficeTokens(tenant: String, name: String) throws {
+    try rows.withLock { rows in
+      let isThere = try rows.has("DELETE FROM office_tokens WHERE tenant = ? AND name = ? RETURNING 1", RowValue(tenant), RowValue(name))
+      if !isThere { throw Problem(.notFound, "there is no such token") }
+    }
+  }
+
   private static let columns = "id, tenant, public_key, name, state, place, person, enrolled"
 
   private static func account(_ row: Statement) -> DeviceAccount {

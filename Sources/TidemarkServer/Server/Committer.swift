@@ -64,9 +64,6 @@ final class Committer: Sendable {
   /// Whether what comes next is likely to be written.
   var isReady: Bool { state.withLock { $0.isRunning && !$0.isStopping && !$0.isFailing } }
 
-  /// Has it look at what to call again and when.
-  func wake() { word.increment() }
-
   /// Commits what was taken in, and ends.
   func stop() {
     state.withLock { $0.isStopping = true }

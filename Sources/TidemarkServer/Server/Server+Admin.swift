@@ -14,6 +14,7 @@ extension Server {
     case ("POST", "tenants", 1): reply(.answer(try makeTenant(call.request.object())))
     case ("POST", "codes", 1): reply(.answer(try makeCode(call.request.object())))
     case ("POST", "tokens", 1): reply(.answer(try makeToken(call.request.object())))
+    case ("DELETE", "tokens", 2): reply(.answer(try removeToken(path[1], call.target["tenant"] ?? "")))
     case ("GET", "devices", 1): reply(.answer(try devices(call.target["tenant"])))
     case ("POST", "devices", 3): reply(.answer(try setState(path[1], path[2])))
     case ("GET", "quarantine", 1): reply(.answer(try quarantine(call.target["tenant"])))
@@ -48,9 +49,15 @@ extension Server {
   }
 
   private func makeToken(_ body: JSONObject) throws -> HTTPResponse {
-    let token = try accounts.makeOfficeToken(
-      tenant: try body.string("tenant", upTo: 64), name: try body.optionalString("name", upTo: 255) ?? "")
+    let name = try body.optionalString("name", upTo: 64) ?? "office"
+    guard Accounts.isName(name) else { throw Problem(.malformed, "a token's name is letters, digits, dashes, dots and underscores") }
+    let token = try accounts.makeOfficeToken(tenant: try body.string("tenant", upTo: 64), name: name)
     return JSONAnswer { $0.member("token", token) }.response(201)
+  }
+
+  private func removeToken(_ name: String, _ tenant: String) throws -> HTTPResponse {
+    try accounts.removeOfficeTokens(tenant: tenant, name: name)
+    return JSONAnswer { $0.member("name", name) }.response()
   }
 
   private func devices(_ tenant: String?) throws -> HTTPResponse {

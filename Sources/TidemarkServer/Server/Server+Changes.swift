@@ -36,7 +36,7 @@ extension Server {
         }
         return true
       }
-      if isHeld { return committer.wake() }
+      if isHeld { return }
     }
     reply(.answer(try page(tenant, since, limit, scope)))
   }

@@ -56,17 +56,17 @@ package final class Server: RequestHandler {
     self.storage = storage
     accounts = try Accounts(
       "\(rowsPath ?? path)/accounts.sqlite", operatorToken: try Self.operatorToken(path, environment), environment: environment)
-    let waiting = Waiting(environment.clock)
+    let waiting = Waiting(environment)
     self.waiting = waiting
     rates = Locked(RateLimiter(rate: options.limits.rate))
     committer = Committer(
       environment: environment,
       commit: { storage.commit($0, at: environment.clock.now().time) },
       afterwards: {
-        let held = waiting.look()
-        let timed = Self.lookAtTime(storage, environment.clock)
-        return [held, timed].compactMap(\.self).min()
+        waiting.wake()
+        return Self.lookAtTime(storage, environment.clock)
       })
+    try waiting.start()
     try committer.start()
   }
 
@@ -104,7 +104,7 @@ package final class Server: RequestHandler {
   /// Answers what is held, commits what was taken in, and closes. Requests after it are refused.
   package func close() throws {
     isStopping.withLock { $0 = true }
-    waiting.end()
+    waiting.stop()
     committer.stop()
     try (storage as? EmbeddedStorage)?.close()
   }

@@ -29,14 +29,14 @@ package final class EmbeddedStorage: Storage {
         why: "a shipment and what is said about it may take \(largest) bytes, and \(Self.eventByteLimit) fit into an event",
         advice: "take fewer bytes or events at once")
     }
-    let files = environment.fileSystem
     var options = LogOptions()
     options.maximumEventByteCount = Self.eventByteLimit
     options.maximumBatchByteCount = 64 << 20
     options.segmentByteCount = 64 << 20
     options.program = "tidemark server"
     let logPath = "\(path)/ingest"
-    if try files.status(logPath) == nil { try Log.create(at: logPath, options: options, environment: environment) }
+    // A directory may be there without a log: a crash left it.
+    do { try Log.create(at: logPath, options: options, environment: environment) } catch LogError.Code.alreadyExists {}
     let log = try Log.open(at: logPath, options: options, environment: environment)
     self.log = log
     let file = "\(rowsPath)/derived.sqlite"
