@@ -51,7 +51,8 @@ let package = Package(
       name: "TidemarkReplication", dependencies: ["CCurl", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkText"],
       swiftSettings: strict),
     .target(
-      name: "TidemarkServer", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkText"], swiftSettings: strict),
+      name: "TidemarkServer", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkSQLite", "TidemarkText"],
+      swiftSettings: strict),
     .target(name: "CCrash"),
     .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .executableTarget(
@@ -79,6 +80,10 @@ let package = Package(
       dependencies: [
         "TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkReplication", "TidemarkText", "TidemarkTool",
       ],
+      swiftSettings: tests),
+    .testTarget(
+      name: "TidemarkServerTests",
+      dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkServer", "TidemarkText"],
       swiftSettings: tests),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(name: "TidemarkCrashTests", dependencies: ["TidemarkCrash"], swiftSettings: tests),
