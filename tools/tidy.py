@@ -18,6 +18,8 @@ LIBRARIES = (
     "Sources/TidemarkSQLite/",
     "Sources/TidemarkEvidence/",
     "Sources/TidemarkText/",
+    "Sources/TidemarkProtocol/",
+    "Sources/TidemarkServer/",
     "Sources/TidemarkCrash/",
 )
 
@@ -31,6 +33,7 @@ UNSAFE_ALLOWED = (
     "Sources/TidemarkCrash/Platform/",
     "Sources/TidemarkSQLite/Database/",
     "Sources/TidemarkEvidence/Crypto/",
+    "Sources/TidemarkServer/HTTP/Library/",
     "Sources/TidemarkLog/Format/Bytes.swift",
     "Sources/TidemarkLog/Format/FrameBuffer.swift",
     "Sources/TidemarkLog/Format/IDPages.swift",
@@ -53,6 +56,7 @@ IMPORT_ALLOWED = {
     "CSQLite": ("Sources/TidemarkSQLite/Database/",),
     "CCrypto": ("Sources/TidemarkEvidence/Crypto/",),
     "CSodium": ("Sources/TidemarkEvidence/Crypto/",),
+    "CMicrohttpd": ("Sources/TidemarkServer/HTTP/Library/",),
     "CCrash": ("Sources/TidemarkCrash/Platform/", "Sources/TidemarkCrash/Subjects/PlainStore.swift"),
     "CPlatform": ("Sources/TidemarkLog/Storage/", "Sources/TidemarkLog/Format/Bytes.swift"),
     "Glibc": PLATFORM_FILES,
