@@ -75,8 +75,13 @@ final class EventStream: Sendable {
   /// There may be news.
   func wake() { change { $0.hasNews = true } }
 
-  /// Shows that the server is there.
-  func beat() { change { if $0.bytes.isEmpty { $0.bytes = Self.comment } } }
+  /// Shows that the server is there, and asks for news in case that nobody told of them.
+  func beat() {
+    change { state in
+      if state.bytes.isEmpty { state.bytes = Self.comment }
+      state.hasNews = true
+    }
+  }
 
   /// Nothing comes any more.
   func end() { change { $0.isOver = true } }

@@ -73,11 +73,12 @@ final class Exchange: Sendable {
     }
     switch check(head, fields, headerByteCount) {
     case .wrong(let problem): return .answer(problem.response, closes: true)
-    case .fine(let request, let byteCount):
+    case .fine(let request, let length):
+      let byteCount = length ?? 0
       let expectsContinue = request.fields["expect"] != nil
       guard traffic.phase == .open else { return refuse(Traffic.stopping, byteCount, expectsContinue) }
       traffic.limit(connection, seconds: traffic.seconds(for: byteCount))
-      if let refusal = traffic.handler.refusal(of: request, byteCount: byteCount) {
+      if let refusal = traffic.handler.refusal(of: request, byteCount: length) {
         return refuse(refusal, byteCount, expectsContinue)
       }
       guard traffic.reserve(byteCount) else {
@@ -96,7 +97,7 @@ final class Exchange: Sendable {
   private struct Refusal: Error { let problem: Problem }
 
   private enum Head {
-    case fine(HTTPRequest, UInt64)
+    case fine(HTTPRequest, UInt64?)
     case wrong(Problem)
   }
 
@@ -125,14 +126,14 @@ final class Exchange: Sendable {
     guard request.fields["transfer-encoding"] == nil else {
       return .wrong(Problem(.lengthRequired, "Bodies have a Content-Length here."))
     }
-    var byteCount: UInt64 = 0
+    var byteCount: UInt64?
     if let text = request.fields["content-length"] {
       guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }), let count = UInt64(text) else {
         return .wrong(Problem(.malformed, "Content-Length is no number."))
       }
       byteCount = count
     }
-    guard byteCount <= traffic.options.bodyByteLimit else {
+    guard byteCount ?? 0 <= traffic.options.bodyByteLimit else {
       return .wrong(Problem(.tooLarge, "Bodies may have \(traffic.options.bodyByteLimit) bytes here."))
     }
     return .fine(request, byteCount)

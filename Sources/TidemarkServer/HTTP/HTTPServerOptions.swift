@@ -9,8 +9,8 @@ package struct HTTPServerOptions: Sendable {
   /// Whether plain HTTP may be spoken on other addresses than loopback ones.
   package var allowsPlainHTTP = false
 
-  /// Threads that wait for the network.
-  package var threadCount = 2
+  /// Threads that wait for the network and call the handler; each has its own connections.
+  package var threadCount = 4
   package var connectionLimit = 1_000
   package var connectionLimitPerAddress = 100
   /// Of the request line and all header fields.

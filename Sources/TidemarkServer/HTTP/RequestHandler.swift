@@ -5,8 +5,8 @@ package protocol RequestHandler: Sendable {
   /// Looks at a request before its body is taken: the credential, the length, the rate. What it returns is the refusal; nil lets the body
   /// come. On a thread that serves other connections too: it must not wait for anything.
   ///
-  /// - Parameter byteCount: of the body to come; 0 if there is none.
-  func refusal(of head: HTTPRequest, byteCount: UInt64) -> HTTPResponse?
+  /// - Parameter byteCount: of the body to come; nil if the request does not say, and there is none.
+  func refusal(of head: HTTPRequest, byteCount: UInt64?) -> HTTPResponse?
 
   /// Answers a request, at once or later, from any thread, exactly once. It must not wait for anything before it returns.
   ///
@@ -18,6 +18,11 @@ package protocol RequestHandler: Sendable {
   func onNews(_ signal: @escaping @Sendable () -> Void)
 }
 
+extension RequestHandler {
+  /// Open streams then have news with each sign of life only.
+  package func onNews(_ signal: @escaping @Sendable () -> Void) {}
+}
+
 /// How a request is answered.
 package enum Reply: Sendable {
   /// With this.
@@ -25,5 +30,5 @@ package enum Reply: Sendable {
   /// With a stream of server-sent events. `next` is called at the beginning with `after`, and then with the number that was sent last,
   /// whenever there may be news; it returns the text to send and the new number, an empty text if there is no news, nil at the end (the
   /// credential was revoked). It must not wait for anything.
-  case stream(HTTPResponse, after: UInt64, next: @Sendable (UInt64) -> (text: String, number: UInt64)?)
+  case stream(HTTPResponse, after: UInt64 = 0, next: @Sendable (UInt64) -> (text: String, number: UInt64)?)
 }

@@ -18,9 +18,9 @@ final class TestHandler: RequestHandler {
   /// Requests that reached ``handle(_:reply:)``.
   var handled: Int { state.withLock { $0.handled } }
 
-  func refusal(of head: HTTPRequest, byteCount: UInt64) -> HTTPResponse? {
+  func refusal(of head: HTTPRequest, byteCount: UInt64?) -> HTTPResponse? {
     if head.target.hasPrefix("/secret") { return Problem(.unauthorized, "There is no credential.").response }
-    if head.target.hasPrefix("/small"), byteCount > 16 { return Problem(.tooLarge, "16 bytes are the most here.").response }
+    if head.target.hasPrefix("/small"), byteCount ?? 0 > 16 { return Problem(.tooLarge, "16 bytes are the most here.").response }
     return nil
   }
 
@@ -38,7 +38,7 @@ final class TestHandler: RequestHandler {
     case "/stream":
       var response = HTTPResponse(200)
       response.fields["content-type"] = "text/event-stream"
-      reply(.stream(response, after: 0) { [state] last in state.withLock { Self.news($0, last) } })
+      reply(.stream(response) { [state] last in state.withLock { Self.news($0, last) } })
     default:
       var response = HTTPResponse(request.target.hasPrefix("/empty") ? 204 : 200, body: Array("\(request.method) \(request.target) ".utf8))
       response.body += request.body
