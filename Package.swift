@@ -46,7 +46,8 @@ let package = Package(
     .target(name: "TidemarkText", swiftSettings: strict),
     .target(name: "TidemarkProtocol", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .target(
-      name: "TidemarkServer", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkText"], swiftSettings: strict),
+      name: "TidemarkServer", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkSQLite", "TidemarkText"],
+      swiftSettings: strict),
     .target(name: "CCrash"),
     .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .executableTarget(
@@ -66,6 +67,10 @@ let package = Package(
       name: "TidemarkEvidenceTests", dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog"], swiftSettings: tests),
     .testTarget(
       name: "TidemarkProtocolTests", dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkText"],
+      swiftSettings: tests),
+    .testTarget(
+      name: "TidemarkServerTests",
+      dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkServer", "TidemarkText"],
       swiftSettings: tests),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(name: "TidemarkCrashTests", dependencies: ["TidemarkCrash"], swiftSettings: tests),

@@ -18,6 +18,8 @@ LIBRARIES = (
     "Sources/TidemarkSQLite/",
     "Sources/TidemarkEvidence/",
     "Sources/TidemarkText/",
+    "Sources/TidemarkProtocol/",
+    "Sources/TidemarkServer/",
     "Sources/TidemarkCrash/",
 )
 

@@ -65,30 +65,30 @@ package final class Locked<Value>: @unchecked Sendable {
 }
 
 /// A word to wait on until another thread changes it.
-@safe final class WaitWord: @unchecked Sendable {
+@safe package final class WaitWord: @unchecked Sendable {
   // Unchecked, because the pointer never changes and every access is atomic.
   private let word: UnsafeMutablePointer<UInt32>
 
-  init() {
+  package init() {
     unsafe word = .allocate(capacity: 1)
     unsafe word.initialize(to: 0)
   }
 
   deinit { unsafe word.deallocate() }
 
-  var value: UInt32 { unsafe tidemark_load32(word) }
+  package var value: UInt32 { unsafe tidemark_load32(word) }
 
   func set(_ value: UInt32) { unsafe tidemark_store32(word, value) }
 
   func wakeAll() { unsafe tidemark_wake_all(word) }
 
-  func increment() {
+  package func increment() {
     _ = unsafe tidemark_add32(word, 1)
     unsafe tidemark_wake_all(word)
   }
 
   /// Waits while the word is `value`, at most so many nanoseconds (negative: for ever). May return early.
-  func wait(while value: UInt32, nanoseconds: Int64 = -1) { unsafe tidemark_wait(word, value, nanoseconds) }
+  package func wait(while value: UInt32, nanoseconds: Int64 = -1) { unsafe tidemark_wait(word, value, nanoseconds) }
 }
 
 /// Lets other threads run.
