@@ -48,7 +48,8 @@ let package = Package(
     .target(name: "TidemarkText", swiftSettings: strict),
     .target(name: "TidemarkProtocol", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .target(
-      name: "TidemarkServer", dependencies: ["CMicrohttpd", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkText"],
+      name: "TidemarkServer",
+      dependencies: ["CMicrohttpd", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkSQLite", "TidemarkText"],
       swiftSettings: strict),
     .target(name: "CCrash"),
     .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
@@ -71,7 +72,8 @@ let package = Package(
       name: "TidemarkProtocolTests", dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkText"],
       swiftSettings: tests),
     .testTarget(
-      name: "TidemarkServerTests", dependencies: ["TidemarkLog", "TidemarkProtocol", "TidemarkServer", "TidemarkText"],
+      name: "TidemarkServerTests",
+      dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkServer", "TidemarkText"],
       swiftSettings: tests),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(name: "TidemarkCrashTests", dependencies: ["TidemarkCrash"], swiftSettings: tests),

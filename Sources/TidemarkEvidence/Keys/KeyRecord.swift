@@ -38,9 +38,11 @@ public struct KeyRecord: Sendable, Hashable {
   }
 
   /// Nil for what is not a key record of this log and epoch, or whose signatures do not verify.
-  public init?(_ bytes: [UInt8], of identity: LogIdentity) {
-    guard bytes.count == Self.byteCount, bytes[0] == 1, bytes[1] <= 1, bytes.rawSpan.id(2) == identity.logID,
-      bytes.rawSpan.id(18) == identity.epochID
+  public init?(_ bytes: [UInt8], of identity: LogIdentity) { self.init(bytes, logID: identity.logID, epochID: identity.epochID) }
+
+  /// The same, for whoever does not have the log.
+  package init?(_ bytes: [UInt8], logID: EventID, epochID: EventID) {
+    guard bytes.count == Self.byteCount, bytes[0] == 1, bytes[1] <= 1, bytes.rawSpan.id(2) == logID, bytes.rawSpan.id(18) == epochID
     else { return nil }
     let publicKey = Array(bytes[66..<98])
     let previous = bytes[1] == 1 ? Array(bytes[34..<66]) : nil

@@ -25,6 +25,14 @@ public struct Cosignature: Sendable, Hashable {
 }
 
 extension SignedNote {
+  /// The same with a cosignature. Nothing is verified: that is for the caller to have done.
+  ///
+  /// - Parameter seconds: the time to sign, since 1970.
+  package func cosigned(by key: VerifierKey, _ keys: any SigningKeyProvider, seconds: UInt64) throws -> SignedNote {
+    let signature = try keys.sign(Cosignature.message(text, seconds: seconds), publicKey: key.publicKey)
+    return replacing(Signature(name: key.name, keyID: key.keyID, bytes: Cosignature(seconds: seconds, signature: signature).bytes))
+  }
+
   /// The cosignature that a key of the kind ``VerifierKey/Kind/cosignature`` made; nil if there is none that verifies, or one beside it
   /// that says to be of the same key and does not.
   public func cosignature(by key: VerifierKey) -> Cosignature? {

@@ -74,9 +74,6 @@ public struct Countersigner {
       throw LogError(.timeOutOfRange, "a receipt's time is before 1970", advice: "set the server's clock")
     }
     try memory.keep(head, of: checkpoint.origin)
-    let seconds = UInt64(time.nanoseconds / 1_000_000_000)
-    let signature = try keys.sign(Cosignature.message(note.text, seconds: seconds), publicKey: key.publicKey)
-    let cosignature = Cosignature(seconds: seconds, signature: signature)
-    return note.replacing(SignedNote.Signature(name: key.name, keyID: key.keyID, bytes: cosignature.bytes))
+    return try note.cosigned(by: key, keys, seconds: UInt64(time.nanoseconds / 1_000_000_000))
   }
 }

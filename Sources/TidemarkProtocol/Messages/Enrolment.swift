@@ -10,23 +10,31 @@ package struct Enrolment: Message {
   package var publicKey: [UInt8]
   /// What people call the device.
   package var name: String?
+  /// The key's signature over ``signatureMessage(of:)``: for a key that is enrolled already.
+  package var signature: [UInt8]?
 
-  package init(code: String, publicKey: [UInt8], name: String? = nil) {
+  package init(code: String, publicKey: [UInt8], name: String? = nil, signature: [UInt8]? = nil) {
     self.code = code
     self.publicKey = publicKey
     self.name = name
+    self.signature = signature
   }
+
+  /// What a device signs to show that an enrolled key is its own.
+  package static func signatureMessage(of code: String) -> [UInt8] { Array("tidemark enrolment v1\n\(code)\n".utf8) }
 
   package init(_ object: JSONObject) throws(TextError) {
     self.init(
       code: try object.string("code", upTo: 128), publicKey: try object.base64("public_key", byteCount: 32),
-      name: try object.optionalString("name", upTo: 255))
+      name: try object.optionalString("name", upTo: 255),
+      signature: object["signature"] == nil ? nil : try object.base64("signature", byteCount: 64))
   }
 
   package func write(to json: inout JSONWriter) {
     json.member("code", code)
     json.member("public_key", base64: publicKey)
     if let name { json.member("name", name) }
+    if let signature { json.member("signature", base64: signature) }
   }
 }
 

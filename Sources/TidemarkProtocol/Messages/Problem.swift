@@ -1,7 +1,7 @@
 internal import TidemarkText
 
 /// Why a request was refused, and what to do about it: a problem document (RFC 9457).
-package struct Problem: Sendable, Equatable {
+package struct Problem: Error, Sendable, Equatable {
   /// What kind of trouble it is.
   package enum Class: String, Sendable, CaseIterable {
     case retryable, auth, conflict, permanent, corrupt

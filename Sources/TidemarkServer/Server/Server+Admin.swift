@@ -1,0 +1,130 @@
+internal import TidemarkLog
+internal import TidemarkProtocol
+internal import TidemarkText
+
+extension Server {
+  /// `/v1/admin/...`: with the operator's credential.
+  func administrate(_ call: Call, _ reply: @escaping Answer) throws {
+    guard call.credential == .operator else { throw Problem(.notPermitted, "that is for the operator") }
+    let path = Array(call.target.path.dropFirst(2))
+    switch (call.request.method, path.first, path.count) {
+    case ("POST", "tenants", 1): reply(.answer(try makeTenant(call.request.object())))
+    case ("POST", "codes", 1): reply(.answer(try makeCode(call.request.object())))
+    case ("POST", "tokens", 1): reply(.answer(try makeToken(call.request.object())))
+    case ("GET", "devices", 1): reply(.answer(try devices(call.target["tenant"])))
+    case ("POST", "devices", 3): reply(.answer(try setState(path[1], path[2])))
+    case ("GET", "quarantine", 1): reply(.answer(try quarantine(call.target["tenant"])))
+    case ("POST", "quarantine", 4): try judge(path[1], path[2], path[3], reply)
+    case ("GET", "logs", 1): reply(.answer(try logs()))
+    case ("GET", "changes", 1): try changes(call, reply)
+    default: throw Problem(.notFound, "there is no such call")
+    }
+  }
+
+  private func makeTenant(_ body: JSONObject) throws -> HTTPResponse {
+    let name = try body.string("tenant", upTo: 64)
+    try accounts.makeTenant(name)
+    return JSONAnswer { $0.member("tenant", name) }.response(201)
+  }
+
+  private func makeCode(_ body: JSONObject) throws -> HTTPResponse {
+    let (code, expires) = try accounts.makeCode(
+      tenant: try body.string("tenant", upTo: 64), name: try body.optionalString("name", upTo: 255) ?? "",
+      place: try body.optionalString("place", upTo: 255) ?? "", person: try body.optionalString("person", upTo: 255) ?? "",
+      seconds: try body.optionalNumber("expires_in", in: 1...30 * 86_400) ?? 86_400)
+    return JSONAnswer { json in
+      json.member("code", code)
+      json.member("expires", expires)
+    }.response(201)
+  }
+
+  private func makeToken(_ body: JSONObject) throws -> HTTPResponse {
+    let token = try accounts.makeOfficeToken(
+      tenant: try body.string("tenant", upTo: 64), name: try body.optionalString("name", upTo: 255) ?? "")
+    return JSONAnswer { $0.member("token", token) }.response(201)
+  }
+
+  private func devices(_ tenant: String?) throws -> HTTPResponse {
+    let devices = try accounts.devices(of: tenant)
+    return JSONAnswer { json in
+      json.name("devices")
+      json.beginArray()
+      for device in devices { device.write(to: &json) }
+      json.endArray()
+    }.response()
+  }
+
+  private func setState(_ id: String, _ action: String) throws -> HTTPResponse {
+    let states: [String: DeviceAccount.State] = ["revoke": .revoked, "suspend": .suspended, "resume": .active]
+    guard let id = Target.id(id), let state = states[action] else { throw Problem(.notFound, "there is no such device or action") }
+    let device = try accounts.setState(state, of: id)
+    return JSONAnswer { json in
+      json.member("device", device.id)
+      json.member("state", device.state.rawValue)
+    }.response()
+  }
+
+  private func logs() throws -> HTTPResponse {
+    let positions = try storage.positions(of: nil)
+    return JSONAnswer { json in
+      json.name("logs")
+      json.beginArray()
+      for position in positions { position.write(to: &json) }
+      json.endArray()
+    }.response()
+  }
+
+  private func quarantine(_ tenant: String?) throws -> HTTPResponse {
+    let events = try storage.quarantine(of: tenant)
+    return JSONAnswer { json in
+      json.name("quarantined")
+      json.beginArray()
+      for event in events {
+        json.beginObject()
+        json.member("tenant", event.tenant)
+        json.member("number", event.number)
+        json.member("device", event.device)
+        json.member("log", event.log)
+        json.member("epoch", event.epoch)
+        event.verdict.outcome.write(to: &json)
+        json.endObject()
+      }
+      json.endArray()
+    }.response()
+  }
+
+  private func judge(_ tenant: String, _ number: String, _ action: String, _ reply: @escaping Answer) throws {
+    guard let number = UInt64(number), action == "release" || action == "dismiss" else {
+      throw Problem(.notFound, "there is no such event or action")
+    }
+    let judgement = Judgement(tenant: tenant, number: number, releases: action == "release")
+    submit(.judgement(judgement), byteCount: 256, for: nil, reply) {
+      reply(.answer(JSONAnswer { judgement.write(to: &$0) }.response()))
+    }
+  }
+}
+
+extension DeviceAccount {
+  func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("device", id)
+    json.member("tenant", tenant)
+    json.member("name", name)
+    json.member("state", state.rawValue)
+    json.member("public_key", base64: publicKey)
+    if !place.isEmpty { json.member("place", place) }
+    if !person.isEmpty { json.member("person", person) }
+    json.member("enrolled", enrolled)
+    json.endObject()
+  }
+}
+
+extension HTTPRequest {
+  /// The body, which has to be a JSON object. Its members are read as they are asked for.
+  func object() throws -> JSONObject {
+    guard MediaType.matches(fields["content-type"], MediaType.json) || MediaType.matches(fields["content-type"], MediaType.answer) else {
+      throw Problem(.mediaType, "send \(MediaType.json)")
+    }
+    return try JSONValue(body).object("the body")
+  }
+}
