@@ -27,6 +27,7 @@ let package = Package(
     .library(name: "TidemarkProjections", targets: ["TidemarkProjections"]),
     .library(name: "TidemarkSQLite", targets: ["TidemarkSQLite"]),
     .library(name: "TidemarkEvidence", targets: ["TidemarkEvidence"]),
+    .library(name: "TidemarkReplication", targets: ["TidemarkReplication", "TidemarkProtocol"]),
     .executable(name: "tidemark", targets: ["TidemarkTool"]),
     .executable(name: "tidemark-simulate", targets: ["Simulation"]),
   ],
@@ -38,6 +39,7 @@ let package = Package(
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
     .target(name: "CPlatform"),
     .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: strict + seededBugs),
     .target(name: "TidemarkProjections", dependencies: ["TidemarkLog", "TidemarkText"], swiftSettings: strict),
@@ -48,6 +50,9 @@ let package = Package(
     .target(name: "TidemarkText", swiftSettings: strict),
     .target(name: "TidemarkProtocol", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .target(
+      name: "TidemarkReplication", dependencies: ["CCurl", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkText"],
+      swiftSettings: strict),
+    .target(
       name: "TidemarkServer",
       dependencies: ["CMicrohttpd", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkSQLite", "TidemarkText"],
       swiftSettings: strict),
@@ -55,7 +60,10 @@ let package = Package(
     .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .executableTarget(
       name: "TidemarkTool",
-      dependencies: ["TidemarkCrash", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkSQLite", "TidemarkText"],
+      dependencies: [
+        "TidemarkCrash", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkProtocol", "TidemarkReplication", "TidemarkServer",
+        "TidemarkSQLite", "TidemarkText",
+      ],
       swiftSettings: strict),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], path: "Tests/TestSupport", swiftSettings: strict),
     .executableTarget(
@@ -74,6 +82,10 @@ let package = Package(
     .testTarget(
       name: "TidemarkServerTests",
       dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkServer", "TidemarkText"],
+      swiftSettings: tests),
+    .testTarget(
+      name: "TidemarkReplicationTests",
+      dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkReplication", "TidemarkText"],
       swiftSettings: tests),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(name: "TidemarkCrashTests", dependencies: ["TidemarkCrash"], swiftSettings: tests),

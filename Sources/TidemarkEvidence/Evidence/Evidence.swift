@@ -163,6 +163,9 @@ public final class Evidence: Sendable {
   /// The root at a size that was hashed. Throws as ``History/root(at:)``.
   package func root(at size: Offset) throws -> Digest256 { try state.withLock { try $0.history.root(at: size) } }
 
+  /// The tree of the first `size` events. Throws as ``root(at:)``.
+  package func compactRange(at size: Offset) throws -> CompactRange { try state.withLock { try $0.history.compactRange(size: size) } }
+
   /// The tree of the events below where the log begins.
   package var floorRange: CompactRange { state.withLock { $0.history.frontier.floor } }
 

@@ -1,4 +1,4 @@
-internal import TidemarkLog
+package import TidemarkLog
 
 /// Reads a log and hashes the leaf of each offset of a range, those whose events were lost too.
 struct LeafReader: ~Copyable {
@@ -63,7 +63,6 @@ struct LeafReader: ~Copyable {
     return (event.offset, event.kind, hasher.leaf(event))
   }
 
-  /// The data of the session in force at an offset: of the last session record before it. Empty if there is none.
   static func sessionData(_ log: Log, at offset: Offset) throws -> [UInt8] {
     guard offset > 0, offset < log.size else { return [] }
     var before = try log.read(seen: Query(offsets: max(log.first, offset - 1)..<offset + 1, includesControlEvents: true, onDamage: .skip))
@@ -78,6 +77,12 @@ extension LeafReader {
     guard let event = try cursor.next() else { return nil }
     return event.offset < offset || event.kind != .session
   }
+}
+
+extension Log {
+  /// The data of the session in force at an offset, which begins the hashing of what follows: of the last session record before it. Empty if
+  /// there is none.
+  package func sessionData(inForceAt offset: Offset) throws -> [UInt8] { try LeafReader.sessionData(self, at: offset) }
 }
 
 extension SHA256 {

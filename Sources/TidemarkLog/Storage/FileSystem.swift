@@ -14,6 +14,8 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Renames within one directory, replacing what has the new name.
   func rename(_ path: String, to newPath: String) throws(LogError)
   func remove(_ path: String) throws(LogError)
+  /// Removes an empty directory.
+  func removeDirectory(_ path: String) throws(LogError)
   /// Makes the names in a directory durable.
   func syncDirectory(_ path: String) throws(LogError)
   /// Takes the writer's lock and writes the holder's name into the file. Throws ``LogError/Code/locked`` with the present holder's name.
@@ -25,6 +27,9 @@ package protocol FileSystem: AnyObject, Sendable {
 
 extension FileSystem {
   package func makePrivateDirectory(_ path: String) throws(LogError) { try makeDirectory(path) }
+
+  /// Where directories can't be removed, an empty one stays.
+  package func removeDirectory(_ path: String) throws(LogError) {}
 
   /// Puts a file in the place of whatever has that name: write, sync, rename, sync the directory. A crash leaves the old one or the new
   /// one.

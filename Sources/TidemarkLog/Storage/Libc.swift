@@ -239,4 +239,4 @@ package final class SystemRandom: RandomSource {
 func sleepForAWhile(_ nanoseconds: UInt64) { tidemark_sleep(nanoseconds) }
 
 /// Nanoseconds on a clock that never goes back, for waiting and pacing; nothing that is stored depends on it.
-func monotonicNow() -> UInt64 { tidemark_boot_clock() }
+package func monotonicNow() -> UInt64 { tidemark_boot_clock() }

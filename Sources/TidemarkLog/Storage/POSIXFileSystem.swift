@@ -68,6 +68,10 @@ package final class POSIXFileSystem: FileSystem {
     if unsafe unlink(path) != 0 { throw LogError(errno: lastErrno, "cannot remove", path) }
   }
 
+  package func removeDirectory(_ path: String) throws(LogError) {
+    if unsafe rmdir(path) != 0 { throw LogError(errno: lastErrno, "cannot remove the directory", path) }
+  }
+
   package func syncDirectory(_ path: String) throws(LogError) {
     let descriptor = try Self.open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
     defer { _ = tidemark_close(descriptor) }

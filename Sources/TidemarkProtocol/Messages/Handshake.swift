@@ -15,6 +15,8 @@ package struct Handshake: Message {
   package var introduction: [UInt8]?
   /// The newest that the device holds.
   package var receipt: TreeHead?
+  /// The offset below which the device knows what became of its events; the answer tells of those behind it.
+  package var known: Offset?
   /// The epoch that this one continues, and where.
   package var parent: Parent?
   package var clock: Clock?
@@ -74,6 +76,7 @@ package struct Handshake: Message {
         wall: try clock.time("wall"), elapsed: try clock.number("elapsed_ns", in: 0...UInt64.max),
         boot: clock["boot"] == nil ? nil : try clock.id("boot"))
     }
+    known = try object.optionalNumber("known", in: 0...Record.offsetLimit)
     program = try object.optionalString("program", upTo: 255)
     guard oldest <= head.size else { throw object.wrong("oldest", "is above \"size\"") }
   }
@@ -89,6 +92,7 @@ package struct Handshake: Message {
       receipt.write(to: &json)
       json.endObject()
     }
+    if let known { json.member("known", known) }
     if let parent {
       json.name("parent")
       json.beginObject()
@@ -160,6 +164,8 @@ package struct HandshakeAnswer: Message {
   package var settled: Offset
   /// Of the last shipment.
   package var receipt: SignedNote?
+  /// What became of the events from ``Handshake/known`` on, up to ``accepted``; nil if that are too many to tell here.
+  package var outcomes: [Outcome]?
   /// The tenant's last change number.
   package var through: UInt64
   package var limits: Limits
@@ -185,6 +191,7 @@ package struct HandshakeAnswer: Message {
       accepted: TreeHead(size: try object.offset("accepted"), root: try object.digest("root")), settled: try object.offset("settled"),
       receipt: try object.optionalNote("receipt"), through: try object.number("through", in: 0...UInt64.max),
       limits: try Limits(try object.object("limits")))
+    if object["outcomes"] != nil { outcomes = try Outcome.list(object, "outcomes") }
   }
 
   package func write(to json: inout JSONWriter) {
@@ -196,6 +203,7 @@ package struct HandshakeAnswer: Message {
     json.member("root", accepted.root)
     json.member("settled", settled)
     if let receipt { json.member("receipt", receipt.description) } else { json.null("receipt") }
+    if let outcomes { Outcome.write(outcomes, "outcomes", to: &json) }
     json.member("through", through)
     json.name("limits")
     json.beginObject()

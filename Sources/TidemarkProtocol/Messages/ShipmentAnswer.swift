@@ -63,6 +63,23 @@ package struct Outcome: Message {
       json.endArray()
     }
   }
+
+  static func list(_ object: JSONObject, _ name: String) throws(TextError) -> [Outcome] {
+    var outcomes: [Outcome] = []
+    for element in try object.array(name) { outcomes.append(try Outcome(try element.object(Outcome.what))) }
+    return outcomes
+  }
+
+  static func write(_ outcomes: [Outcome], _ name: String, to json: inout JSONWriter) {
+    json.name(name)
+    json.beginArray()
+    for outcome in outcomes {
+      json.beginObject()
+      outcome.write(to: &json)
+      json.endObject()
+    }
+    json.endArray()
+  }
 }
 
 /// What answers a shipment.
@@ -98,8 +115,7 @@ package struct ShipmentAnswer: Message {
     let (from, to) = (try object.offset("from"), try object.offset("to"))
     guard from < to else { throw object.wrong("to", "is not above \"from\"") }
     guard let receipt = try object.optionalNote("receipt") else { throw object.wrong("receipt", "is missing") }
-    var outcomes: [Outcome] = []
-    for element in try object.array("outcomes") { outcomes.append(try Outcome(try element.object(Outcome.what))) }
+    let outcomes = try Outcome.list(object, "outcomes")
     var changes: ClosedRange<UInt64>?
     if object["first_change"] != nil {
       let first = try object.number("first_change", in: 1...UInt64.max)
@@ -122,14 +138,7 @@ package struct ShipmentAnswer: Message {
       json.member("first_change", changes.lowerBound)
       json.member("last_change", changes.upperBound)
     }
-    json.name("outcomes")
-    json.beginArray()
-    for outcome in outcomes {
-      json.beginObject()
-      outcome.write(to: &json)
-      json.endObject()
-    }
-    json.endArray()
+    Outcome.write(outcomes, "outcomes", to: &json)
     json.member("receipt", receipt.description)
   }
 }

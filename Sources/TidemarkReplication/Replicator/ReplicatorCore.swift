@@ -1,0 +1,130 @@
+internal import TidemarkLog
+package import TidemarkProtocol
+
+/// What a ``Replicator`` does between requests: whose turn it is, and with which token. It knows files, but neither network nor clock, and is
+/// for one thread at a time.
+///
+/// One request is under way at a time, so a lane that waits for its turn has an attempt under way before it.
+package final class ReplicatorCore {
+  private let lanes: [any Lane]
+  private let store: any CredentialStore
+  private let source: any ConditionSource
+  private var token: (text: String, expiry: UInt64)?
+  private var inFlight: Flight?
+
+  private enum Flight {
+    case token
+    case lane(Int)
+  }
+
+  /// What comes next.
+  package enum Step: Sendable {
+    case send(HTTPRequest)
+    /// Until an answer comes, something changes, or that time.
+    case wait(until: UInt64?)
+  }
+
+  /// A token is not used in its last seconds.
+  private static let margin: UInt64 = 20_000_000_000
+
+  /// Lanes of one priority take turns in the order in which they are given.
+  package init(_ lanes: [any Lane], store: any CredentialStore, conditions: any ConditionSource) {
+    self.lanes = LanePriority.allCases.flatMap { priority in lanes.filter { $0.priority == priority } }
+    self.store = store
+    source = conditions
+  }
+
+  package var statuses: [Status] { lanes.map(\.status) }
+
+  package func start(now: UInt64) { for lane in lanes { lane.handle(.started, now: now) } }
+
+  package func stop(now: UInt64) {
+    inFlight = nil
+    for lane in lanes { lane.handle(.stopped, now: now) }
+  }
+
+  package func poll(now: UInt64) -> Step {
+    let conditions = source.conditions
+    for lane in lanes { lane.update(conditions, now: now) }
+    if inFlight == nil, let request = nextRequest(now) { return .send(request) }
+    return .wait(until: lanes.compactMap(\.deadline).min())
+  }
+
+  private func nextRequest(_ now: UInt64) -> HTTPRequest? {
+    if let expiry = token?.expiry, expiry <= now { token = nil }
+    for (index, lane) in lanes.enumerated() {
+      if case .token = lane.wants, token != nil { lane.handle(.refreshed(isFresh: false), now: now) }
+      guard let want = lane.wants else { continue }
+      guard case .request = want, let token else {
+        if let request = tokenRequest(now) { return request }
+        continue
+      }
+      guard var request = lane.makeRequest(now: now) else { continue }
+      request.fields["authorization"] = "Bearer \(token.text)"
+      inFlight = .lane(index)
+      return request
+    }
+    return nil
+  }
+
+  /// Takes in the answer to what was sent, or why none came.
+  package func received(_ result: Result<HTTPResponse, any Error>, now: UInt64) {
+    guard let flight = inFlight else { return }
+    inFlight = nil
+    switch flight {
+    case .token:
+      switch result {
+      case .success(let response): tokenAnswered(response, now)
+      case .failure(let error): tell(.failed(text(of: error)), now)
+      }
+    case .lane(let index):
+      switch result {
+      case .success(let response):
+        if response.status == 401 { token = nil }
+        lanes[index].received(response, now: now)
+      case .failure(let error): lanes[index].handle(.failed(text(of: error)), now: now)
+      }
+    }
+  }
+
+  // MARK: Tokens
+
+  private func tokenRequest(_ now: UInt64) -> HTTPRequest? {
+    do {
+      guard let grant = try store.load()?.grant else {
+        tell(.refused(Problem(.refreshRefused, "this device has no credentials")), now)
+        return nil
+      }
+      inFlight = .token
+      var request = HTTPRequest("POST", "/v1/token", body: TokenRequest(refreshToken: grant.refreshToken).json)
+      request.fields["content-type"] = MediaType.json
+      return request
+    } catch {
+      tell(.storageFailed(text(of: error)), now)
+      return nil
+    }
+  }
+
+  private func tokenAnswered(_ response: HTTPResponse, _ now: UInt64) {
+    if let problem = Problem(response) { return tell(.refused(problem), now) }
+    guard response.status == 200, let answer = TokenAnswer(answer: response) else {
+      return tell(.failed("status \(response.status) without a token is not the server's answer"), now)
+    }
+    do {
+      // Kept before anything is done with it: from its first use on, the old one is worth nothing.
+      guard var credentials = try store.load(), credentials.grant != nil else { return tell(.failed("the credentials are gone"), now) }
+      credentials.grant?.refreshToken = answer.refreshToken
+      try store.save(credentials)
+    } catch {
+      return tell(.storageFailed(text(of: error)), now)
+    }
+    let lifetime = answer.expiresIn * 1_000_000_000
+    token = (answer.accessToken, now &+ max(lifetime / 2, lifetime > Self.margin ? lifetime - Self.margin : 0))
+    for lane in lanes { if case .token = lane.wants { lane.handle(.refreshed(isFresh: true), now: now) } }
+  }
+
+  /// All who wait for a token.
+  private func tell(_ input: DeviceSession.Input, _ now: UInt64) {
+    for lane in lanes where lane.wants != nil { lane.handle(input, now: now) }
+  }
+}
