@@ -55,13 +55,14 @@ let package = Package(
     .target(
       name: "TidemarkServer",
       dependencies: ["CMicrohttpd", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkSQLite", "TidemarkText"],
-      swiftSettings: strict),
+      resources: [.embedInCode("HTTP/openapi.json")], swiftSettings: strict),
     .target(name: "CCrash"),
     .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .executableTarget(
       name: "TidemarkTool",
       dependencies: [
-        "TidemarkCrash", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkProtocol", "TidemarkReplication", "TidemarkServer",
+        "TidemarkCrash", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkProtocol", "TidemarkReplication",
+        "TidemarkServer",
         "TidemarkSQLite", "TidemarkText",
       ],
       swiftSettings: strict),

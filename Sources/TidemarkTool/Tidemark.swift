@@ -8,34 +8,37 @@ enum Tidemark {
   static let version = "0.1.0"
   static let programAndVersion = "tidemark \(version)"
 
-  static let commands = [
-    Command(InitCommand.description, InitCommand.run),
-    Command(AppendCommand.description, AppendCommand.run),
-    Command(CatCommand.description, CatCommand.run),
-    Command(InfoCommand.description, InfoCommand.run),
-    Command(ProjectCommand.description, ProjectCommand.run),
-    Command(AsOfCommand.description, AsOfCommand.run),
-    Command(DiffCommand.description, DiffCommand.run),
-    Command(ProjectionsCommand.description, ProjectionsCommand.run),
-    Command(LookAlikesCommand.description, LookAlikesCommand.run),
-    Command(ClocksCommand.description, ClocksCommand.run),
-    Command(VerifyCommand.description, VerifyCommand.run),
-    Command(DumpCommand.description, DumpCommand.run),
-    Command(RecoverCommand.description, RecoverCommand.run),
-    Command(SalvageCommand.description, SalvageCommand.run),
-    Command(SealCommand.description, SealCommand.run),
-    Command(TrimCommand.description, TrimCommand.run),
-    Command(EraseCommand.description, EraseCommand.run),
-    Command(CheckpointCommand.description, CheckpointCommand.run),
-    Command(CountersignerCommand.description, CountersignerCommand.run),
-    Command(KeysCommand.description, KeysCommand.run),
-    Command(AuditCommand.description, AuditCommand.run),
-    Command(ProofCommand.description, ProofCommand.run),
-    Command(BundleCommand.description, BundleCommand.run),
-    Command(TilesCommand.description, TilesCommand.run),
-    Command(CrashTestCommand.description, CrashTestCommand.run),
-    Command(WitnessCommand.description, WitnessCommand.run),
-  ]
+  static let commands =
+    [
+      Command(InitCommand.description, InitCommand.run),
+      Command(AppendCommand.description, AppendCommand.run),
+      Command(CatCommand.description, CatCommand.run),
+      Command(InfoCommand.description, InfoCommand.run),
+      Command(ProjectCommand.description, ProjectCommand.run),
+      Command(AsOfCommand.description, AsOfCommand.run),
+      Command(DiffCommand.description, DiffCommand.run),
+      Command(ProjectionsCommand.description, ProjectionsCommand.run),
+      Command(LookAlikesCommand.description, LookAlikesCommand.run),
+      Command(ClocksCommand.description, ClocksCommand.run),
+      Command(VerifyCommand.description, VerifyCommand.run),
+      Command(DumpCommand.description, DumpCommand.run),
+      Command(RecoverCommand.description, RecoverCommand.run),
+      Command(SalvageCommand.description, SalvageCommand.run),
+      Command(SealCommand.description, SealCommand.run),
+      Command(TrimCommand.description, TrimCommand.run),
+      Command(EraseCommand.description, EraseCommand.run),
+      Command(CheckpointCommand.description, CheckpointCommand.run),
+      Command(CountersignerCommand.description, CountersignerCommand.run),
+      Command(KeysCommand.description, KeysCommand.run),
+      Command(AuditCommand.description, AuditCommand.run),
+      Command(ProofCommand.description, ProofCommand.run),
+      Command(BundleCommand.description, BundleCommand.run),
+      Command(TilesCommand.description, TilesCommand.run),
+      Command(ServeCommand.description, ServeCommand.run),
+    ] + AdminCommands.all + [
+      Command(CrashTestCommand.description, CrashTestCommand.run),
+      Command(WitnessCommand.description, WitnessCommand.run),
+    ]
 
   static func main() {
     System.occupyStandardDescriptors()

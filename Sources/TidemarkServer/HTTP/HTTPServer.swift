@@ -18,6 +18,8 @@ package final class HTTPServer: Sendable {
   package let port: UInt16
   /// How it is reached, without a slash at the end. For an address that stands for all, the host is that address.
   package let url: String
+  /// How programs on the same machine reach it.
+  package let localURL: String
 
   /// Begins to listen. Throws `invalidArgument` for an address that is none, or that needs TLS; `io` if the system refuses, or the
   /// certificate is not usable.
@@ -34,7 +36,9 @@ package final class HTTPServer: Sendable {
     }
     port = daemon.port
     let host = options.address.contains(":") ? "[\(options.address)]" : options.address
-    url = "\(options.identity == nil ? "http" : "https")://\(host):\(port)"
+    let scheme = options.identity == nil ? "http" : "https"
+    url = "\(scheme)://\(host):\(port)"
+    localURL = "\(scheme)://\(host == "0.0.0.0" ? "127.0.0.1" : host == "[::]" ? "[::1]" : host):\(port)"
   }
 
   deinit { stop(graceSeconds: 0) }

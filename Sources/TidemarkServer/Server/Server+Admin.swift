@@ -58,6 +58,7 @@ extension Server {
     let states: [String: DeviceAccount.State] = ["revoke": .revoked, "suspend": .suspended, "resume": .active]
     guard let id = Target.id(id), let state = states[action] else { throw Problem(.notFound, "there is no such device or action") }
     let device = try accounts.setState(state, of: id)
+    news.tell()
     return JSONAnswer { json in
       json.member("device", device.id)
       json.member("state", device.state.rawValue)

@@ -21,6 +21,7 @@ package final class Server: RequestHandler {
   let keys: KeyDirectory
   let committer: Committer
   let waiting: Waiting
+  let news: News
   /// Who may ship an epoch: the last one that shook hands, by log and epoch. One that is not here shakes hands again.
   let senders = Locked([EpochName: EventID]())
   private let rates: Locked<RateLimiter>
@@ -58,11 +59,16 @@ package final class Server: RequestHandler {
       "\(rowsPath ?? path)/accounts.sqlite", operatorToken: try Self.operatorToken(path, environment), environment: environment)
     let waiting = Waiting(environment.clock)
     self.waiting = waiting
+    let news = News()
+    self.news = news
     rates = Locked(RateLimiter(rate: options.limits.rate))
     committer = Committer(
       environment: environment,
       commit: { storage.commit($0, at: environment.clock.now().time) },
-      afterwards: { waiting.look() })
+      afterwards: {
+        news.tell()
+        return waiting.look()
+      })
     try committer.start()
   }
 
@@ -119,6 +125,8 @@ package final class Server: RequestHandler {
     }
   }
 
+  package func onNews(_ signal: @escaping @Sendable () -> Void) { news.onNews(signal) }
+
   package func handle(_ request: HTTPRequest, reply: @escaping @Sendable (Reply) -> Void) {
     do { try answer(request, reply) } catch { reply(.answer(Self.problem(error).response)) }
   }
@@ -138,7 +146,7 @@ package final class Server: RequestHandler {
 
   /// Whether a call needs no credential.
   private static func isOpen(_ target: Target, _ method: String) -> Bool {
-    ["v1/enrol", "v1/token", "healthz", "readyz"].contains(target.path.joined(separator: "/"))
+    ["v1/enrol", "v1/token", "healthz", "readyz", "openapi.json"].contains(target.path.joined(separator: "/"))
   }
 
   func credential(_ request: HTTPRequest) throws -> Credential {
@@ -199,5 +207,5 @@ extension HTTPRequest {
 
 extension Problem {
   static let stopping = Problem(.stopping, "try again in a while", retryAfter: 5)
-  static func method(_ allowed: String) -> Problem { Problem(.method, "allowed here: \(allowed)") }
+  static func method(_ allowed: String) -> Problem { Problem(.method, "allowed here: \(allowed)", allow: allowed) }
 }

@@ -106,6 +106,13 @@ enum System {
     try writeAll(descriptor, bytes, path)
   }
 
+  /// Opens a file to write at its end, which is made if it is not there; only its owner may read it.
+  static func openForAppending(_ path: String) throws -> Int32 {
+    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw failure("can't write the file", path, advice: "check the path and its permissions") }
+    return descriptor
+  }
+
   /// This program.
   static var executablePath: String {
     guard let path = unsafe realpath("/proc/self/exe", nil) else { return CommandLine.arguments[0] }
