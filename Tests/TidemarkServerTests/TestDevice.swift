@@ -7,7 +7,7 @@ import TidemarkServer
 /// A device with a log on a simulated disk, which ships by hand.
 final class TestDevice {
   let server: TestServer
-  let disk = SimulatedDisk()
+  let disk: SimulatedDisk
   let keys: KeyDirectory
   let log: Log
   let evidence: Evidence
@@ -19,6 +19,7 @@ final class TestDevice {
 
   init(_ server: TestServer, seed: UInt64 = 1, tenant: String = "acme") throws {
     self.server = server
+    disk = SimulatedDisk()
     keys = try KeyDirectory(at: "/keys", disk)
     key = try keys.makeKey()
     var options = LogOptions()
@@ -30,6 +31,22 @@ final class TestDevice {
     enrolled = try Self.enrol(try server.code(tenant), key, server)
     tokens = try Self.tokens(enrolled.refreshToken, server)
   }
+
+  /// Another one with a copy of a device's disk, and its credentials.
+  private init(_ other: TestDevice, _ image: DiskImage, seed: UInt64) throws {
+    server = other.server
+    disk = SimulatedDisk(image)
+    keys = try KeyDirectory(at: "/keys", disk)
+    key = other.key
+    var options = LogOptions()
+    options.sealing = .manual
+    log = try Log.open(at: "/log", options: options, environment: .simulated(disk, seed: 1_000 + seed))
+    evidence = try Evidence(log, keys: keys)
+    enrolled = other.enrolled
+    tokens = other.tokens
+  }
+
+  func twin(_ image: DiskImage, seed: UInt64) throws -> TestDevice { try TestDevice(self, image, seed: seed) }
 
   static func enrol(_ code: String, _ key: [UInt8], _ server: TestServer, signature: [UInt8]? = nil) throws -> EnrolmentAnswer {
     var request = HTTPRequest("POST", "/v1/enrol", body: Enrolment(code: code, publicKey: key, name: "gate 7", signature: signature).json)
@@ -86,8 +103,8 @@ final class TestDevice {
   }
 
   /// What is to be shipped of a range; all that is there by default.
-  func shipment(_ from: Offset = 0, _ to: Offset? = nil, range: CompactRange? = nil) throws -> [UInt8] {
-    let note = try to.map { try evidence.checkpoint(at: $0) } ?? evidence.checkpoint()
+  func shipment(_ from: Offset = 0, _ to: Offset? = nil, range: CompactRange? = nil, note: SignedNote? = nil) throws -> [UInt8] {
+    let note = if let note { note } else if let to { try evidence.checkpoint(at: to) } else { try evidence.checkpoint() }
     let end = try Checkpoint(note.text).head.size
     let session = from == 0 ? [] : try log.session(at: from)
     var writer = ShipmentWriter(
@@ -114,6 +131,22 @@ final class TestDevice {
 }
 
 extension Log {
+  /// The first 16 bytes of an event's content digest.
+  func digest(of id: EventID) throws -> String {
+    guard let event = try event(id: id) else { throw Missing() }
+    let content = ContentDigest.content(of: event.view)
+    return String(SHA256().hash(content).hexadecimal.prefix(32))
+  }
+
+  /// The tree of the events below an offset.
+  func range(at offset: Offset) throws -> CompactRange {
+    if offset == 0 { return CompactRange() }
+    var writer = ShipmentWriter(logID: identity.logID, epochID: identity.epochID, from: 0, session: [])
+    try write(0..<offset, to: &writer)
+    let bytes = writer.finish(note: [])
+    return try Shipment(bytes, logID: identity.logID, epochID: identity.epochID).extend(CompactRange(), SHA256())
+  }
+
   func session(at offset: Offset) throws -> [UInt8] {
     var cursor = try read(Query(offsets: first..<offset, includesControlEvents: true))
     var session: [UInt8] = []
@@ -134,5 +167,17 @@ func problem(_ body: () throws -> Void) -> Problem.Code? {
     return nil
   } catch {
     return (error as? Problem)?.code
+  }
+}
+
+extension Shipment {
+  /// Whether it holds what a log has at its offsets.
+  func isSame(as log: Log) throws -> Bool {
+    var writer = ShipmentWriter(logID: logID, epochID: epochID, from: offsets.lowerBound, session: session)
+    try log.write(offsets, to: &writer)
+    let own = writer.finish(note: note)
+    let hasher = SHA256()
+    let known = try log.range(at: offsets.lowerBound)
+    return try Shipment(own, logID: logID, epochID: epochID).extend(known, hasher) == extend(known, hasher)
   }
 }

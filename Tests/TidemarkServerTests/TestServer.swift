@@ -102,3 +102,25 @@ func send(_ request: HTTPRequest, to server: Server) -> HTTPResponse {
   answered.wait()
   return answer.withLock { $0 } ?? HTTPResponse(0)
 }
+
+extension TemporaryFolder {
+  func remove(_ name: String) { try? FileManager.default.removeItem(atPath: "\(path)/\(name)") }
+  func contents(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(filePath: "\(path)/\(name)"))) }
+}
+
+extension HTTPResponse {
+  func object() throws -> JSONObject {
+    if let problem = Problem(self) { throw problem }
+    return try JSONValue(body).object("the answer")
+  }
+}
+
+/// A size and its root, as they are sent.
+struct HeadMessage: Message {
+  static let what = "a head"
+  var head: TreeHead
+
+  init(head: TreeHead) { self.head = head }
+  init(_ object: JSONObject) throws(TextError) { head = try TreeHead(object) }
+  func write(to json: inout JSONWriter) { head.write(to: &json) }
+}

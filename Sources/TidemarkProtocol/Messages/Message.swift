@@ -40,7 +40,9 @@ extension Message {
 
   /// Reads an answer of the server. Nil if its media type is another one, or it is malformed: then it is not the server's.
   package init?(answer response: HTTPResponse) {
-    guard MediaType.matches(response.fields["content-type"], MediaType.answer), let message = try? Self(json: response.body) else { return nil }
+    guard MediaType.matches(response.fields["content-type"], MediaType.answer), let message = try? Self(json: response.body) else {
+      return nil
+    }
     self = message
   }
 }
@@ -67,6 +69,13 @@ extension JSONObject {
   package func time(_ name: String) throws(TextError) -> Timestamp {
     guard let time = try? RFC3339(string(name, upTo: 64)) else { throw wrong(name, "is no time") }
     return Timestamp(nanoseconds: time.nanoseconds)
+  }
+
+  /// What people call something: 255 characters at most.
+  package func optionalLabel(_ name: String) throws(TextError) -> String? {
+    guard let text = try optionalString(name, upTo: 4 * 255) else { return nil }
+    guard text.unicodeScalars.count <= 255 else { throw wrong(name, "has more than 255 characters") }
+    return text
   }
 
   package func optionalNote(_ name: String) throws(TextError) -> SignedNote? {

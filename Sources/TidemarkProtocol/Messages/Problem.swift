@@ -116,7 +116,8 @@ package struct Problem: Error, Sendable, Equatable {
   package init?(_ response: HTTPResponse) {
     guard MediaType.matches(response.fields["content-type"], MediaType.problem),
       let object = try? JSONValue(response.body).object("the problem"),
-      let type = try? object.string("type"), type.hasPrefix(Self.prefix), let code = Code(rawValue: String(type.dropFirst(Self.prefix.count)))
+      let type = try? object.string("type"), type.hasPrefix(Self.prefix),
+      let code = Code(rawValue: String(type.dropFirst(Self.prefix.count)))
     else { return nil }
     self.init(
       code, (try? object.optionalString("detail", upTo: 4_096)) ?? "", retryAfter: response.fields["retry-after"].flatMap { UInt64($0) },

@@ -237,8 +237,8 @@ package final class Accounts: Sendable {
       AND number NOT IN (SELECT number FROM refresh_tokens WHERE parent = ? AND state = 0 ORDER BY number DESC LIMIT ?)
       """, RowValue(parent), RowValue(parent), .number(waitingLimit))
     try rows.run(
-      "DELETE FROM refresh_tokens WHERE device = ? AND state = 2 AND made + ? < ?", RowValue(device), RowValue(memorySeconds), RowValue(now)
-    )
+      "DELETE FROM refresh_tokens WHERE device = ? AND state = 2 AND made + ? < ?", RowValue(device), RowValue(memorySeconds),
+      RowValue(now))
   }
 
   /// Gives a new access token and a new refresh token for a refresh token.

@@ -11,14 +11,29 @@ extension Server {
     case ("POST", "tenants", 1): reply(.answer(try makeTenant(call.request.object())))
     case ("POST", "codes", 1): reply(.answer(try makeCode(call.request.object())))
     case ("POST", "tokens", 1): reply(.answer(try makeToken(call.request.object())))
-    case ("GET", "devices", 1): reply(.answer(try devices(call.target["tenant"])))
+    case ("GET", "devices", 1): reply(.answer(try devices(tenant(of: call.target))))
     case ("POST", "devices", 3): reply(.answer(try setState(path[1], path[2])))
-    case ("GET", "quarantine", 1): reply(.answer(try quarantine(call.target["tenant"])))
+    case ("GET", "quarantine", 1): reply(.answer(try quarantine(tenant(of: call.target))))
     case ("POST", "quarantine", 4): try judge(path[1], path[2], path[3], reply)
     case ("GET", "logs", 1): reply(.answer(try logs()))
     case ("GET", "changes", 1): try changes(call, reply)
-    default: throw Problem(.notFound, "there is no such call")
+    default:
+      guard let allowed = Self.adminMethods["\(path.first ?? "")/\(path.count)"] else { throw Problem(.notFound, "there is no such call") }
+      throw Problem.method(allowed)
     }
+  }
+
+  /// By the first part of the path and the number of parts.
+  private static let adminMethods = [
+    "tenants/1": "POST", "codes/1": "POST", "tokens/1": "POST", "devices/1": "GET", "devices/3": "POST", "quarantine/1": "GET",
+    "quarantine/4": "POST", "logs/1": "GET", "changes/1": "GET",
+  ]
+
+  /// The tenant that a list is to be of; nil for all.
+  private func tenant(of target: Target) throws -> String? {
+    guard let tenant = target["tenant"] else { return nil }
+    guard Accounts.isName(tenant) else { throw Problem(.malformed, "\"tenant\" is no tenant's name") }
+    return tenant
   }
 
   private func makeTenant(_ body: JSONObject) throws -> HTTPResponse {
@@ -29,8 +44,8 @@ extension Server {
 
   private func makeCode(_ body: JSONObject) throws -> HTTPResponse {
     let (code, expires) = try accounts.makeCode(
-      tenant: try body.string("tenant", upTo: 64), name: try body.optionalString("name", upTo: 255) ?? "",
-      place: try body.optionalString("place", upTo: 255) ?? "", person: try body.optionalString("person", upTo: 255) ?? "",
+      tenant: try body.string("tenant", upTo: 64), name: try body.optionalLabel("name") ?? "",
+      place: try body.optionalLabel("place") ?? "", person: try body.optionalLabel("person") ?? "",
       seconds: try body.optionalNumber("expires_in", in: 1...30 * 86_400) ?? 86_400)
     return JSONAnswer { json in
       json.member("code", code)
@@ -40,7 +55,7 @@ extension Server {
 
   private func makeToken(_ body: JSONObject) throws -> HTTPResponse {
     let token = try accounts.makeOfficeToken(
-      tenant: try body.string("tenant", upTo: 64), name: try body.optionalString("name", upTo: 255) ?? "")
+      tenant: try body.string("tenant", upTo: 64), name: try body.optionalLabel("name") ?? "")
     return JSONAnswer { $0.member("token", token) }.response(201)
   }
 

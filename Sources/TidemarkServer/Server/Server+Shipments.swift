@@ -138,7 +138,8 @@ extension Server {
       try writer.add(shipment, next.offsets)
       end = next
     }
-    var response = HTTPResponse(200, body: writer.finish(note: try receipt(end).bytes))
+    let note = try receipt(end).bytes
+    var response = HTTPResponse(200, body: writer.finish(note: note))
     response.fields["content-type"] = MediaType.shipment
     response.fields[ContentDigestField.name] = ContentDigestField.value(of: response.body)
     return response

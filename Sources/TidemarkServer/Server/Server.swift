@@ -1,6 +1,7 @@
 package import TidemarkEvidence
 package import TidemarkLog
 package import TidemarkProtocol
+internal import TidemarkText
 
 /// A server of the replication protocol, from request to answer: everything but sockets.
 ///
@@ -169,6 +170,7 @@ package final class Server: RequestHandler {
   /// What an error is to whoever asked.
   static func problem(_ error: any Error) -> Problem {
     if let problem = error as? Problem { return problem }
+    if let error = error as? TextError { return Problem(.malformed, "the body can't be read: \(error.why)") }
     guard let error = error as? LogError else { return Problem(.internal, "the server failed") }
     switch error.code {
     case .closed: return .stopping

@@ -35,13 +35,16 @@ extension Derived {
     if let owner = try owner(of: opening.log), owner != opening.device { throw Problem.unknownLog }
     if try position(log: opening.log, epoch: opening.epoch) != nil { return nil }
     let tenant = try tenant(opening.tenant)
+    // What is safe of the parent is safe of what continues it.
+    let parent = try opening.parent.flatMap { try position(log: opening.log, epoch: $0) }
+    let settled = min(parent?.settled ?? 0, opening.start.size)
     try rows.run(
       """
       INSERT INTO epochs (tenant, device, log, epoch, parent, start, start_range, accepted, range, key, settled, time)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
       """, .number(tenant), RowValue(opening.device), RowValue(opening.log), RowValue(opening.epoch), RowValue(opening.parent ?? .zero),
       RowValue(opening.start.size), RowValue(opening.start.encoded), RowValue(opening.start.size), RowValue(opening.start.encoded),
-      RowValue(opening.key))
+      RowValue(opening.key), RowValue(settled))
     return Decision(event: NewEvent(type: EpochOpening.type, data: opening.json))
   }
 
