@@ -40,6 +40,7 @@ CONFIGURATION = """
 request-timeout = 20.0
 max-stream-events = 1
 continue-on-failure = true
+hooks = {hooks}
 
 [auth.openapi.access]
 bearer = "{access}"
@@ -102,7 +103,8 @@ def main():
     with serving(sys.argv[1], "--rate", "1000000") as server:
         server.admin("tenant", "acme")
         key = os.urandom(32)
-        device, access = server.device("acme", key)
+        _, access = server.device("acme", key)
+        other, _ = server.device("acme")
         log, epoch = os.urandom(16).hex(), os.urandom(16).hex()
         shake_hands(server, access, log, epoch, key)
         for name, (method, target) in LATER.items():
@@ -112,7 +114,8 @@ def main():
         office = server.admin("office-token", "acme").strip()
         configuration = server.folder / "schemathesis.toml"
         configuration.write_text(CONFIGURATION.format(
-            access=access, office=office, operator=server.operator, left_out=json.dumps(["archive", *LATER]), log=log, epoch=epoch, device=device))
+            access=access, office=office, operator=server.operator, left_out=json.dumps(["archive", *LATER]), log=log, epoch=epoch, device=other,
+            hooks=json.dumps(str(ROOT / "tools/openapi/hooks.py"))))
         command = [
             SCHEMATHESIS, "--config-file", configuration, "run", f"{server.url}/openapi.json", "--checks", "all", "--max-time", str(seconds), "--seed", seed,
             "--workers", "1", "--no-shrink", "--suppress-health-check", "all", "--report-dir", server.folder / "report",

@@ -12,7 +12,8 @@ package struct HTTPServerOptions: Sendable {
   /// Threads that wait for the network and call the handler; each has its own connections.
   package var threadCount = 4
   package var connectionLimit = 1_000
-  package var connectionLimitPerAddress = 100
+  /// Devices of one site may well come from one address.
+  package var connectionLimitPerAddress = 250
   /// Of the request line and all header fields.
   package var headerByteLimit = 16 << 10
   /// Of any body; the handler has narrower limits for each call.

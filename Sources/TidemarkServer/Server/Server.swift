@@ -93,11 +93,17 @@ package final class Server: RequestHandler {
     return token
   }
 
-  /// Answers what is held, commits what was taken in, and closes. Requests after it are refused.
-  package func close() throws {
+  /// Answers what is held, commits what was taken in, and ends streams. Requests after it are refused.
+  package func stop() {
     isStopping.withLock { $0 = true }
     waiting.end()
     committer.stop()
+    news.tell()
+  }
+
+  /// Stops and closes.
+  package func close() throws {
+    stop()
     try (storage as? EmbeddedStorage)?.close()
   }
 

@@ -113,6 +113,14 @@ enum System {
     return descriptor
   }
 
+  /// Allows this process as many open files as the system lets it have.
+  static func raiseFileLimit() {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+
   /// This program.
   static var executablePath: String {
     guard let path = unsafe realpath("/proc/self/exe", nil) else { return CommandLine.arguments[0] }

@@ -13,8 +13,10 @@ enum ServeCommand {
       .init("key", "FILE", "the certificate's private key (PEM)"),
       .init("allow-plain-http", nil, "speak HTTP without TLS on an address that other machines reach: something in front has to encrypt"),
       .init("name", "NAME", "the server's name in its key, such as tidemark.example; at the first start only"),
-      .init("settle-on-accept", nil, "what is accepted counts as settled, without an archive: a device may trim what only this server has"),
+      .init("settle-on-accept", nil, "what is accepted is settled by that, without an archive: a device may trim what only this server has"),
       .init("rate", "N", "requests a second that one device may make (default 20)"),
+      .init("connections", "N", "open connections in all (default 1000)"),
+      .init("connections-per-address", "N", "open connections from one address; devices of a site may share one (default 250)"),
       .init("log", "FILE", "append a line of JSON on each request to FILE; - for standard error"),
     ],
     notes: [
@@ -33,6 +35,7 @@ enum ServeCommand {
     let directory = arguments.argument("DIR") ?? ""
     let options = try httpOptions(arguments)
     let log = try arguments.value("log").map { $0 == "-" ? System.standardError : try System.openForAppending($0) }
+    System.raiseFileLimit()
     let metrics = HTTPMetrics()
     var serverOptions = ServerOptions()
     serverOptions.settlesOnAccept = arguments.isSet("settle-on-accept")
@@ -54,7 +57,8 @@ enum ServeCommand {
     output.line("listening on \(http.url)")
     try output.flush()
     Interrupt.wait()
-    // First nothing new comes; then what waits is answered, and what was taken in is committed.
+    // First everything that waits is answered, then the answers are sent.
+    server.stop()
     http.stop()
     try server.close()
     return .success
@@ -64,6 +68,8 @@ enum ServeCommand {
     var options = HTTPServerOptions()
     options.port = 8_433
     if let listen = arguments.value("listen") { (options.address, options.port) = try address(listen, arguments) }
+    if let limit = try arguments.number("connections", in: 4...100_000) { options.connectionLimit = Int(limit) }
+    if let limit = try arguments.number("connections-per-address", in: 1...100_000) { options.connectionLimitPerAddress = Int(limit) }
     options.allowsPlainHTTP = arguments.isSet("allow-plain-http")
     switch (arguments.value("certificate"), arguments.value("key")) {
     case (nil, nil): break
