@@ -107,6 +107,11 @@ crash() {
   tools/crash.sh "$(swift build -c release --show-bin-path)/tidemark" "$@"
 }
 
+# The document of the server's calls, and what a running server makes of right, wrong and malicious ones.
+calls_document() {
+  .build/schemathesis/bin/python tools/openapi.py
+}
+
 # The design models. With --selftest, what checks them is checked first.
 models() {
   [ $# -eq 0 ] || "$TIDEMARK_PYTHON" tools/models.py "$@"

@@ -55,7 +55,7 @@ public final class Log: Sendable {
   }
 
   private static func environment(_ options: LogOptions) -> Environment {
-    Environment(fileSystem: POSIXFileSystem(), clock: options.clock, random: SystemRandom())
+    Environment(clock: options.clock)
   }
 
   @discardableResult
