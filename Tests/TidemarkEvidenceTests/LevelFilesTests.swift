@@ -1,8 +1,7 @@
 import Foundation
 import Testing
+import TidemarkEvidence
 import TidemarkLog
-
-@testable import TidemarkEvidence
 
 @Suite struct LevelFilesTests {
   @Test func `however many leaves are kept, few files are open, and all that was written is synced`() throws {
