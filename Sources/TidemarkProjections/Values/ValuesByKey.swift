@@ -143,8 +143,17 @@ public struct ValuesByKey<Value: Sendable>: Sendable {
 
   /// The keys in the order of their bytes.
   public var sortedKeys: [String] {
-    let indices = entries.indices.filter { !entries[$0].isRemoved }
-    return indices.sorted { key($0).precedes(key($1)) }.map { key($0).text() }
+    // The first bytes decide nearly always, and lie beside each other.
+    let order = entries.indices.filter { !entries[$0].isRemoved }.map { (first: Self.firstBytes(key($0)), index: $0) }.sorted {
+      $0.first == $1.first ? key($0.index).precedes(key($1.index)) : $0.first < $1.first
+    }
+    return order.map { key($0.index).text() }
+  }
+
+  /// Its first eight bytes, the first the highest; zeros behind its end.
+  private static func firstBytes(_ key: RawSpan) -> UInt64 {
+    if key.byteCount >= 8 { return key.u64(0).byteSwapped }
+    return (0..<key.byteCount).reduce(0) { $0 | UInt64(key.u8($1)) << UInt64(56 - 8 * $1) }
   }
 
   /// Shows each key, as its bytes, with its value.
