@@ -40,7 +40,7 @@ struct Folder<P: Projection> {
     repeat {
       if let event = waiting.take() {
         while let stops, event.offset >= stop {
-          lost = try pause(&ledger, &state, at: stop, stops, cursor.gaps, lost)
+          try pause(&ledger, &state, at: stop, stops, cursor.gaps, &lost)
           stop = stops.next(stop) ?? end
         }
         try take(event.view, &ledger, &state)
@@ -58,18 +58,17 @@ struct Folder<P: Projection> {
     ledger.position = end
   }
 
-  /// Returns how many of the offsets below the cursor passed over: the fold has counted them.
   @inline(never) private func pause(
-    _ ledger: inout Ledger, _ state: inout P.State, at stop: Offset, _ stops: Stops, _ gaps: [Finding], _ counted: UInt64
-  ) throws(LogError) -> UInt64 {
-    let lost = Self.lost(gaps, below: stop)
-    ledger.damagedOffsetCount += lost - counted
+    _ ledger: inout Ledger, _ state: inout P.State, at stop: Offset, _ stops: Stops, _ gaps: [Finding], _ lost: inout UInt64
+  ) throws(LogError) {
+    let all = Self.lost(gaps, below: stop)
+    ledger.damagedOffsetCount += all - lost
+    lost = all
     ledger.position = stop
     var fold = Fold<P.State>(initial: state)
     fold.ledger = ledger
     defer { (ledger, state) = (fold.ledger, fold.state) }
     try stops.pause(&fold)
-    return lost
   }
 
   private static func lost(_ gaps: [Finding], below end: Offset) -> UInt64 {
