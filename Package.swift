@@ -51,7 +51,8 @@ let package = Package(
       name: "TidemarkReplication", dependencies: ["CCurl", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkText"],
       swiftSettings: strict),
     .target(
-      name: "TidemarkServer", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkText"], swiftSettings: strict),
+      name: "TidemarkServer", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkSQLite", "TidemarkText"],
+      swiftSettings: strict),
     .target(name: "CCrash"),
     .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .executableTarget(
@@ -77,8 +78,13 @@ let package = Package(
     .testTarget(
       name: "TidemarkReplicationTests",
       dependencies: [
-        "TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkReplication", "TidemarkText", "TidemarkTool",
+        "TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkReplication", "TidemarkServer", "TidemarkText",
+        "TidemarkTool",
       ],
+      swiftSettings: tests),
+    .testTarget(
+      name: "TidemarkServerTests",
+      dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkServer", "TidemarkText"],
       swiftSettings: tests),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(name: "TidemarkCrashTests", dependencies: ["TidemarkCrash"], swiftSettings: tests),

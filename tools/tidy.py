@@ -20,6 +20,7 @@ LIBRARIES = (
     "Sources/TidemarkText/",
     "Sources/TidemarkProtocol/",
     "Sources/TidemarkReplication/",
+    "Sources/TidemarkServer/",
     "Sources/TidemarkCrash/",
 )
 

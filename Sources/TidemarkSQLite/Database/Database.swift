@@ -1,12 +1,12 @@
 internal import CSQLite
-internal import TidemarkLog
+package import TidemarkLog
 
 /// One connection to a database file, for one thread at a time.
-@safe final class Database {
-  let path: String
+@safe package final class Database {
+  package let path: String
   private let handle: OpaquePointer
 
-  init(_ path: String, busyTimeoutMilliseconds: Int) throws(LogError) {
+  package init(_ path: String, busyTimeoutMilliseconds: Int) throws(LogError) {
     self.path = path
     var opened: OpaquePointer?
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
@@ -27,7 +27,7 @@ internal import TidemarkLog
   deinit { unsafe sqlite3_close_v2(handle) }
 
   /// Opens a database to write to, or makes it, in WAL mode. A transaction that was not synced is there whole, or not at all.
-  static func forRows(_ file: String, busyTimeoutMilliseconds: Int) throws(LogError) -> Database {
+  package static func forRows(_ file: String, busyTimeoutMilliseconds: Int) throws(LogError) -> Database {
     if file.isEmpty || file == ":memory:" {
       throw LogError(
         .invalidArgument, "\"\(file)\" is no place for rows", why: "the database would be gone with the process", advice: "name a file")
@@ -47,24 +47,24 @@ internal import TidemarkLog
   }
 
   /// Whether it was opened for reading only, because the file allows no more.
-  var isReadOnly: Bool { unsafe sqlite3_db_readonly(handle, "main") != 0 }
+  package var isReadOnly: Bool { unsafe sqlite3_db_readonly(handle, "main") != 0 }
 
   /// Whether a transaction is open. Some errors end it.
-  var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
+  package var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
-  func execute(_ sql: String, _ what: String) throws(LogError) {
+  package func execute(_ sql: String, _ what: String) throws(LogError) {
     let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
     if code != SQLITE_OK { throw error(code, what) }
   }
 
-  func prepare(_ sql: String, _ what: String) throws(LogError) -> Statement {
+  package func prepare(_ sql: String, _ what: String) throws(LogError) -> Statement {
     var statement: OpaquePointer?
     let code = unsafe sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
     guard code == SQLITE_OK, let prepared = unsafe statement else { throw error(code, what) }
     return unsafe Statement(prepared, self, what)
   }
 
-  func error(_ code: Int32, _ what: String) -> LogError { unsafe Self.error(code, what, path, handle) }
+  package func error(_ code: Int32, _ what: String) -> LogError { unsafe Self.error(code, what, path, handle) }
 
   private static func error(_ code: Int32, _ what: String, _ path: String, _ handle: OpaquePointer) -> LogError {
     let message = unsafe String(cString: sqlite3_errmsg(handle))
@@ -93,7 +93,7 @@ internal import TidemarkLog
 }
 
 /// A prepared statement of a connection, which it keeps open.
-@safe final class Statement {
+@safe package final class Statement {
   private let handle: OpaquePointer
   private let database: Database
   private let what: String
@@ -108,9 +108,9 @@ internal import TidemarkLog
 
   // Parameters are counted from 1.
 
-  func bind(_ index: Int, _ number: Int64) throws(LogError) { try check(unsafe sqlite3_bind_int64(handle, Int32(index), number)) }
+  package func bind(_ index: Int, _ number: Int64) throws(LogError) { try check(unsafe sqlite3_bind_int64(handle, Int32(index), number)) }
 
-  func bind(_ index: Int, _ text: String) throws(LogError) {
+  package func bind(_ index: Int, _ text: String) throws(LogError) {
     var text = text
     let code = text.withUTF8 { bytes in
       unsafe tidemark_bind_text(handle, Int32(index), bytes.baseAddress, Int32(clamping: bytes.count))
@@ -119,11 +119,11 @@ internal import TidemarkLog
   }
 
   /// Text if it is UTF-8, else bytes.
-  func bind(_ index: Int, _ bytes: [UInt8]) throws(LogError) {
+  package func bind(_ index: Int, _ bytes: [UInt8]) throws(LogError) {
     if let text = String(validating: bytes, as: UTF8.self) { try bind(index, text) } else { try bind(index, blob: bytes) }
   }
 
-  func bind(_ index: Int, blob bytes: [UInt8]) throws(LogError) {
+  package func bind(_ index: Int, blob bytes: [UInt8]) throws(LogError) {
     let code = unsafe bytes.withUnsafeBytes { bytes in
       unsafe tidemark_bind_blob(handle, Int32(index), bytes.baseAddress, Int32(clamping: bytes.count))
     }
@@ -135,7 +135,7 @@ internal import TidemarkLog
   }
 
   /// True for a row, false at the end, after which it can be run again.
-  func step() throws(LogError) -> Bool {
+  package func step() throws(LogError) -> Bool {
     let code = unsafe sqlite3_step(handle)
     if code == SQLITE_ROW { return true }
     // What went wrong is told by either call.
@@ -146,21 +146,21 @@ internal import TidemarkLog
   }
 
   /// Runs it to its end.
-  func run() throws(LogError) { while try step() {} }
+  package func run() throws(LogError) { while try step() {} }
 
   /// Leaves the rest of its rows.
-  func reset() { unsafe sqlite3_reset(handle) }
+  package func reset() { unsafe sqlite3_reset(handle) }
 
   // Columns are counted from 0.
 
-  func integer(_ column: Int) -> Int64 { unsafe sqlite3_column_int64(handle, Int32(column)) }
+  package func integer(_ column: Int) -> Int64 { unsafe sqlite3_column_int64(handle, Int32(column)) }
 
-  func isInteger(_ column: Int) -> Bool { unsafe sqlite3_column_type(handle, Int32(column)) == SQLITE_INTEGER }
+  package func isInteger(_ column: Int) -> Bool { unsafe sqlite3_column_type(handle, Int32(column)) == SQLITE_INTEGER }
 
-  func text(_ column: Int) -> String { String(decoding: bytes(column), as: UTF8.self) }
+  package func text(_ column: Int) -> String { String(decoding: bytes(column), as: UTF8.self) }
 
   /// The bytes of a text or a blob.
-  func bytes(_ column: Int) -> [UInt8] {
+  package func bytes(_ column: Int) -> [UInt8] {
     guard let start = unsafe sqlite3_column_blob(handle, Int32(column)) else { return [] }
     let count = unsafe sqlite3_column_bytes(handle, Int32(column))
     return unsafe Array(UnsafeRawBufferPointer(start: start, count: Int(count)))

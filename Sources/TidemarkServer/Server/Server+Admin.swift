@@ -1,0 +1,145 @@
+internal import TidemarkLog
+internal import TidemarkProtocol
+internal import TidemarkText
+
+extension Server {
+  /// `/v1/admin/...`: with the operator's credential.
+  func administrate(_ call: Call, _ reply: @escaping Answer) throws {
+    let path = Array(call.target.path.dropFirst(2))
+    if case .office = call.credential, path.first == "items" {
+    } else {
+      guard call.credential == .operator else { throw Problem(.notPermitted, "that is for the operator") }
+    }
+    switch (call.request.method, path.first, path.count) {
+    case ("POST", "tenants", 1): reply(.answer(try makeTenant(call.request.object())))
+    case ("POST", "codes", 1): reply(.answer(try makeCode(call.request.object())))
+    case ("POST", "tokens", 1): reply(.answer(try makeToken(call.request.object())))
+    case ("DELETE", "tokens", 2): reply(.answer(try removeToken(path[1], call.target["tenant"] ?? "")))
+    case ("GET", "devices", 1): reply(.answer(try devices(call.target["tenant"])))
+    case ("POST", "devices", 3): reply(.answer(try setState(path[1], path[2])))
+    case ("GET", "quarantine", 1): reply(.answer(try quarantine(call.target["tenant"])))
+    case ("POST", "quarantine", 4): try judge(path[1], path[2], path[3], reply)
+    case ("POST", "items", 1): try changeItem(call, .publish, nil, reply)
+    case ("DELETE", "items", 2): try changeItem(call, .remove, path[1], reply)
+    case ("POST", "items", 3):
+      guard path[2] == "waive" else { throw Problem(.notFound, "there is no such action") }
+      try changeItem(call, .waive, path[1], reply)
+    case ("GET", "logs", 1): reply(.answer(Self.logs(try storage.positions(of: nil))))
+    case ("POST", "archive", 1): reply(.answer(Self.logs(try archive(at: call.request.object().string("directory", upTo: 4_096)))))
+    case ("GET", "changes", 1): try changes(call, reply)
+    default: throw Problem(.notFound, "there is no such call")
+    }
+  }
+
+  private func makeTenant(_ body: JSONObject) throws -> HTTPResponse {
+    let name = try body.string("tenant", upTo: 64)
+    try accounts.makeTenant(name)
+    return JSONAnswer { $0.member("tenant", name) }.response(201)
+  }
+
+  private func makeCode(_ body: JSONObject) throws -> HTTPResponse {
+    let (code, expires) = try accounts.makeCode(
+      tenant: try body.string("tenant", upTo: 64), name: try body.optionalString("name", upTo: 255) ?? "",
+      place: try body.optionalString("place", upTo: 255) ?? "", person: try body.optionalString("person", upTo: 255) ?? "",
+      seconds: try body.optionalNumber("expires_in", in: 1...30 * 86_400) ?? 86_400)
+    return JSONAnswer { json in
+      json.member("code", code)
+      json.member("expires", expires)
+    }.response(201)
+  }
+
+  private func makeToken(_ body: JSONObject) throws -> HTTPResponse {
+    let name = try body.optionalString("name", upTo: 64) ?? "office"
+    guard Accounts.isName(name) else { throw Problem(.malformed, "a token's name is letters, digits, dashes, dots and underscores") }
+    let token = try accounts.makeOfficeToken(tenant: try body.string("tenant", upTo: 64), name: name)
+    return JSONAnswer { $0.member("token", token) }.response(201)
+  }
+
+  private func removeToken(_ name: String, _ tenant: String) throws -> HTTPResponse {
+    try accounts.removeOfficeTokens(tenant: tenant, name: name)
+    return JSONAnswer { $0.member("name", name) }.response()
+  }
+
+  private func devices(_ tenant: String?) throws -> HTTPResponse {
+    let devices = try accounts.devices(of: tenant)
+    return JSONAnswer { json in
+      json.name("devices")
+      json.beginArray()
+      for device in devices { device.write(to: &json) }
+      json.endArray()
+    }.response()
+  }
+
+  private func setState(_ id: String, _ action: String) throws -> HTTPResponse {
+    let states: [String: DeviceAccount.State] = ["revoke": .revoked, "suspend": .suspended, "resume": .active]
+    guard let id = Target.id(id), let state = states[action] else { throw Problem(.notFound, "there is no such device or action") }
+    let device = try accounts.setState(state, of: id)
+    return JSONAnswer { json in
+      json.member("device", device.id)
+      json.member("state", device.state.rawValue)
+    }.response()
+  }
+
+  private static func logs(_ positions: [Position]) -> HTTPResponse {
+    JSONAnswer { json in
+      json.name("logs")
+      json.beginArray()
+      for position in positions { position.write(to: &json) }
+      json.endArray()
+    }.response()
+  }
+
+  private func quarantine(_ tenant: String?) throws -> HTTPResponse {
+    let events = try storage.quarantine(of: tenant)
+    return JSONAnswer { json in
+      json.name("quarantined")
+      json.beginArray()
+      for event in events {
+        json.beginObject()
+        json.member("tenant", event.tenant)
+        json.member("number", event.number)
+        json.member("device", event.device)
+        json.member("log", event.log)
+        json.member("epoch", event.epoch)
+        event.verdict.outcome.write(to: &json)
+        json.endObject()
+      }
+      json.endArray()
+    }.response()
+  }
+
+  private func judge(_ tenant: String, _ number: String, _ action: String, _ reply: @escaping Answer) throws {
+    guard let number = UInt64(number), action == "release" || action == "dismiss" else {
+      throw Problem(.notFound, "there is no such event or action")
+    }
+    let judgement = Judgement(tenant: tenant, number: number, releases: action == "release")
+    submit(.judgement(judgement), byteCount: 256, for: nil, reply) {
+      reply(.answer(JSONAnswer { judgement.write(to: &$0) }.response()))
+    }
+  }
+}
+
+extension DeviceAccount {
+  func write(to json: inout JSONWriter) {
+    json.beginObject()
+    json.member("device", id)
+    json.member("tenant", tenant)
+    json.member("name", name)
+    json.member("state", state.rawValue)
+    json.member("public_key", base64: publicKey)
+    if !place.isEmpty { json.member("place", place) }
+    if !person.isEmpty { json.member("person", person) }
+    json.member("enrolled", enrolled)
+    json.endObject()
+  }
+}
+
+extension HTTPRequest {
+  /// The body, which has to be a JSON object. Its members are read as they are asked for.
+  func object() throws -> JSONObject {
+    guard MediaType.matches(fields["content-type"], MediaType.json) || MediaType.matches(fields["content-type"], MediaType.answer) else {
+      throw Problem(.mediaType, "send \(MediaType.json)")
+    }
+    return try JSONValue(body).object("the body")
+  }
+}

@@ -1,0 +1,13 @@
+package import TidemarkProtocol
+
+/// How a server is run.
+package struct ServerOptions: Sendable {
+  /// The name in its key, such as `tidemark.example/1`. Only asked for at the first start: afterwards it is what devices have pinned.
+  package var name = "tidemark-server"
+  /// What it takes at once.
+  package var limits = Limits()
+  /// Whether what is accepted is settled by that, without an archive.
+  package var settlesOnAccept = false
+
+  package init() {}
+}
