@@ -82,7 +82,8 @@ let package = Package(
     .testTarget(
       name: "TidemarkReplicationTests",
       dependencies: [
-        "TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkReplication", "TidemarkText", "TidemarkTool",
+        "TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkReplication", "TidemarkServer", "TidemarkText",
+        "TidemarkTool",
       ],
       swiftSettings: tests),
     .testTarget(

@@ -20,6 +20,8 @@ final class Fixture {
   /// What happens to a request: nil lets it through.
   var fault: (HTTPRequest) -> NetworkFault? = { _ in nil }
   private(set) var requests: [HTTPRequest] = []
+  /// The server's end.
+  private var answer: (HTTPRequest) -> HTTPResponse = { _ in HTTPResponse(0) }
   /// How long the last wait was, in nanoseconds.
   private(set) var waits: [UInt64] = []
 
@@ -40,6 +42,7 @@ final class Fixture {
     evidence = try Evidence(log, keys: keys)
     store = FileCredentialStore(at: "/credentials", disk)
     core = ReplicatorCore([], store: store, conditions: conditions)
+    answer = { [server] in server.answer($0) }
     if enrols { try enrol() }
     try begin()
   }
@@ -47,9 +50,13 @@ final class Fixture {
   let store: FileCredentialStore
   var keys: KeyDirectory { get throws { try KeyDirectory(at: "/keys", disk) } }
 
-  func enrol(_ code: String = "CODE-1") throws {
+  /// - Parameter ask: another server; from then on it is the one.
+  func enrol(_ code: String = "CODE-1", at ask: ((HTTPRequest) -> HTTPResponse)? = nil) throws {
+    if let ask { answer = ask }
     let publicKey = try store.load()?.publicKey ?? keys.makeKey()
-    let answer = server.answer(HTTPRequest("POST", "/v1/enrol", body: Enrolment(code: code, publicKey: publicKey).json))
+    let signature = try keys.sign(Enrolment.signatureMessage(of: code), publicKey: publicKey)
+    let enrolment = Enrolment(code: code, publicKey: publicKey, signature: signature)
+    let answer = answer(HTTPRequest("POST", "/v1/enrol", MediaType.json, enrolment.json))
     let enrolled = try #require(EnrolmentAnswer(answer: answer))
     let grant = Credentials.Grant(
       device: enrolled.device, tenant: enrolled.tenant, refreshToken: enrolled.refreshToken, serverKey: enrolled.serverKey)
@@ -111,8 +118,8 @@ final class Fixture {
   func pass(_ nanoseconds: UInt64) { now += nanoseconds }
 
   func exchange(_ request: HTTPRequest) -> Result<HTTPResponse, any Error> {
-    guard let fault = fault(request) else { return .success(server.answer(request)) }
-    return fault.apply(request, server)
+    guard let fault = fault(request) else { return .success(answer(request)) }
+    return fault.apply(request, answer)
   }
 
   /// The callers' events of the log, by id.
@@ -151,11 +158,11 @@ enum NetworkFault {
   /// The bytes of the request are damaged on the way.
   case damagedRequest
 
-  func apply(_ request: HTTPRequest, _ server: ServerDouble) -> Result<HTTPResponse, any Error> {
+  func apply(_ request: HTTPRequest, _ answer: (HTTPRequest) -> HTTPResponse) -> Result<HTTPResponse, any Error> {
     switch self {
     case .requestLost: return .failure(LogError(.transport, "no answer"))
     case .replyLost:
-      _ = server.answer(request)
+      _ = answer(request)
       return .failure(LogError(.transport, "no answer"))
     case .problem(let problem): return .success(problem.response)
     case .portal:
@@ -168,17 +175,17 @@ enum NetworkFault {
       return .success(HTTPResponse(302, fields: fields))
     case .gateway: return .success(HTTPResponse(502))
     case .wrongType:
-      var response = server.answer(request)
+      var response = answer(request)
       response.fields["content-type"] = "application/json"
       return .success(response)
     case .changed(let change):
-      var response = server.answer(request)
+      var response = answer(request)
       change(&response)
       return .success(response)
     case .damagedRequest:
       var request = request
       if !request.body.isEmpty { request.body[request.body.count / 2] ^= 1 }
-      return .success(server.answer(request))
+      return .success(answer(request))
     }
   }
 }
