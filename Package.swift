@@ -37,6 +37,8 @@ let package = Package(
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
+    .systemLibrary(
+      name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
     .target(name: "CPlatform"),
     .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: strict + seededBugs),
@@ -51,14 +53,16 @@ let package = Package(
       name: "TidemarkReplication", dependencies: ["CCurl", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkText"],
       swiftSettings: strict),
     .target(
-      name: "TidemarkServer", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkSQLite", "TidemarkText"],
-      swiftSettings: strict),
+      name: "TidemarkServer",
+      dependencies: ["CMicrohttpd", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkSQLite", "TidemarkText"],
+      resources: [.embedInCode("HTTP/openapi.json")], swiftSettings: strict),
     .target(name: "CCrash"),
     .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .executableTarget(
       name: "TidemarkTool",
       dependencies: [
-        "TidemarkCrash", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkReplication", "TidemarkSQLite", "TidemarkText",
+        "TidemarkCrash", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkProtocol", "TidemarkReplication",
+        "TidemarkServer", "TidemarkSQLite", "TidemarkText",
       ],
       swiftSettings: strict),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], path: "Tests/TestSupport", swiftSettings: strict),
@@ -92,3 +96,6 @@ let package = Package(
     .testTarget(name: "TidemarkTextTests", dependencies: ["TestSupport", "TidemarkText"], exclude: ["Zones"], swiftSettings: tests),
   ]
 )
+
+// Instrumented builds take long: TIDEMARK_TESTS=TidemarkLogTests leaves the other tests out, and with them what only they need.
+if let wanted = Context.environment["TIDEMARK_TESTS"] { package.targets.removeAll { $0.type == .test && $0.name != wanted } }

@@ -188,6 +188,13 @@ class World:
         changed.checkpoint()
         changed.append(2)
         changed.checkpoint(countersigned=False)
+        before = made("before")
+        salvaged = before.salvage(self.place("salvaged"))
+        self.sources["unsigned"] = self.place("unsigned")
+        shutil.copytree(salvaged.path, self.sources["unsigned"])
+        salvaged.append(3)
+        salvaged.checkpoint()
+        salvaged.append(1)
         erased, keys = made("erased"), self.place()
         erased.append(6, options=("--encrypt-subjects", keys))
         erased.checkpoint()
@@ -196,7 +203,7 @@ class World:
         erased.checkpoint()
         erased.append(1)
         self.sources.update(other=Source(other), sealed=Source(sealed), trimmed=Source(trimmed, leaves[:floor]), killed=Source(killed),
-                            changed=Source(changed), erased=Source(erased), just_trimmed=just_trimmed)
+                            changed=Source(changed), erased=Source(erased), salvaged=Source(salvaged), just_trimmed=just_trimmed)
 
 
 class Mutant:

@@ -3,31 +3,50 @@
 
 LOGS=$ROOT/.build/logs
 mkdir -p "$LOGS"
-STEP=
-TIMES=()
+rm -f "$LOGS/times" "$LOGS/failed"
 BUILD=(--explicit-target-dependency-import-check error)
-trap '[ $? -eq 0 ] || printf "failed: %s\n" "${STEP:-start}" >&2' EXIT
+# Where the executables of `build_release` are.
+RELEASE=$ROOT/.build/release
+trap '[ $? -eq 0 ] || fail "failed: $(cat "$LOGS/failed" 2>/dev/null || tee "$LOGS/failed" <<<start)"' EXIT
 
-# step TITLE COMMAND...: runs a command, shows its last line, notes its time.
+# step TITLE COMMAND...: runs a command, shows its time and its last line. Begins nothing if a step beside it has failed.
 step() {
-  STEP=$1
+  local title=$1 log code real user system TIMEFORMAT='%0R %0U %0S'
   shift
-  local log=$LOGS/${STEP//[^a-z0-9]/-}.log start=$SECONDS code
-  printf '== %s\n' "$STEP"
+  log=$LOGS/${title//[^a-z0-9]/-}.log
+  [ ! -e "$LOGS/failed" ] || exit 1
+  printf -- '-- %s\n' "$title"
   # Not in a condition, or errors inside the command would be ignored.
   set +e
-  (
-    set -e
-    "$@"
-  ) >"$log" 2>&1 </dev/null
+  {
+    time {
+      (
+        set -e
+        "$@"
+      ) >"$log" 2>&1 </dev/null
+    }
+  } 2>"$log.time"
   code=$?
   set -e
   if [ $code -ne 0 ]; then
+    printf '%s\n' "$title" >>"$LOGS/failed"
     show_failure "$log" >&2
     exit $code
   fi
-  tail -n 1 "$log"
-  TIMES+=("$(printf '%5d s  %s' $((SECONDS - start)) "$STEP")")
+  read -r real user system <"$log.time"
+  printf '%5d s  %5d s of CPU  %s\n' "$real" $((user + system)) "$title" >>"$LOGS/times"
+  printf '== %s, %d s\n%s\n' "$title" "$real" "$(tail -n 1 "$log")"
+}
+
+# together LANE LANE: two functions that go through steps of their own, side by side. When a step fails, the other lane ends with the one it is at.
+together() {
+  local lane lanes=() code=0
+  for lane in "$@"; do
+    "$lane" &
+    lanes+=($!)
+  done
+  for lane in "${lanes[@]}"; do wait "$lane" || code=$?; done
+  [ $code -eq 0 ] || exit $code
 }
 
 # Of a long log, the lines that tell what is wrong, and the end.
@@ -70,20 +89,24 @@ tidy() {
   "$TIDEMARK_PYTHON" tools/tidy.py
 }
 
-# Simulated disks run as a release executable; in debug they are an order of magnitude slower.
-simulate() {
-  swift build "${BUILD[@]}" -c release --product tidemark-simulate
-  "$(swift build -c release --show-bin-path)/tidemark-simulate" "$@"
+# Once for all that follows: what is tested, the tool, and the simulations.
+build_release() {
+  swift build "${BUILD[@]}" -c release --build-tests
 }
 
-# Each seeded bug must be caught, and nothing may be broken without one. In a folder of its own: nothing else contains the bugs.
+# Simulated disks run as a release executable; in debug they are an order of magnitude slower.
+simulate() {
+  "$RELEASE/tidemark-simulate" "$@"
+}
+
+# In a folder of its own: nothing else contains the bugs.
+build_seeded_bugs() {
+  TIDEMARK_SEEDED_BUGS=1 swift build "${BUILD[@]}" -c release --scratch-path .build/seeded-bugs --product tidemark-simulate
+}
+
+# Each seeded bug must be caught, and nothing may be broken without one.
 seeded_bugs() {
-  local -a place=(-c release --scratch-path .build/seeded-bugs)
-  local code=0
-  export TIDEMARK_SEEDED_BUGS=1
-  swift build "${BUILD[@]}" "${place[@]}" --product tidemark-simulate
-  local simulate
-  simulate=$(swift build "${place[@]}" --show-bin-path)/tidemark-simulate
+  local simulate=.build/seeded-bugs/release/tidemark-simulate code=0
   # A gate that can't fail proves nothing: where no state is looked at, nothing is caught.
   "$simulate" --bugs --states 0 --bug noSync || code=$?
   if [ $code -ne 1 ]; then
@@ -97,14 +120,17 @@ seeded_bugs() {
 with_tool() {
   local script=$1
   shift
-  swift build "${BUILD[@]}" -c release --product tidemark
-  "$TIDEMARK_PYTHON" "$script" "$(swift build -c release --show-bin-path)/tidemark" "$@"
+  "$TIDEMARK_PYTHON" "$script" "$RELEASE/tidemark" "$@"
 }
 
 # crash LAYER OPTIONS...: a layer of real crashes, on the release executable.
 crash() {
-  swift build "${BUILD[@]}" -c release --product tidemark
-  tools/crash.sh "$(swift build -c release --show-bin-path)/tidemark" "$@"
+  tools/crash.sh "$RELEASE/tidemark" "$@"
+}
+
+# The document of the server's calls, and what a running server makes of right, wrong and malicious ones.
+calls_document() {
+  .build/schemathesis/bin/python tools/openapi.py
 }
 
 # The design models. With --selftest, what checks them is checked first.
@@ -117,11 +143,20 @@ thread_sanitizer() {
   TSAN_OPTIONS=halt_on_error=1 swift_tests thread-sanitizer --sanitize=thread --scratch-path .build/thread "$@"
 }
 
+# What waits, tells and shares between threads is all in the engine; the other tests are not built.
+build_thread_sanitizer() {
+  TIDEMARK_TESTS=TidemarkLogTests swift build "${BUILD[@]}" --sanitize=thread --scratch-path .build/thread --product tidemarkPackageTests
+}
+
+thread_sanitizer_concurrency() {
+  TIDEMARK_TESTS=TidemarkLogTests thread_sanitizer --skip-build --filter 'Concurren|Commit|Tail'
+}
+
 address_sanitizer() {
   ASAN_OPTIONS=detect_leaks=0 swift_tests address-sanitizer --sanitize=address --scratch-path .build/address "$@"
 }
 
 show_times() {
-  printf '%s\n' "${TIMES[@]}"
-  printf '%5d s  in all\n' "$SECONDS"
+  cat "$LOGS/times"
+  printf '%5d s  %5d s of CPU  in all\n' "$SECONDS" "$(awk '{ sum += $3 } END { print sum }' "$LOGS/times")"
 }

@@ -72,6 +72,78 @@ import TidemarkLog
     #expect(try fixture.log.first > #require(chain.entries.first).offset)
     let report = try fixture.audit()
     #expect(report.verdict == .proven && report.receipts.count == 1, "\(report.findings)")
+    // The trim event has its receipt, too, where nothing else has.
+    try fixture.disk.remove("\(fixture.directory)/notes")
+    let left = try fixture.audit()
+    #expect(left.verdict == .proven && left.receipts == report.receipts, "\(left.findings)")
+  }
+
+  @Test func `a log with evidence is trimmed by it alone`() throws {
+    let fixture = try trimmable()
+    #expect(code { try fixture.log.trim(below: 150) } == .evidenceNeedsHistory)
+    #expect(code { try fixture.log.trim(below: 0) } == .evidenceNeedsHistory)
+    #expect(try fixture.log.first == 0 && fixture.audit().verdict == .proven)
+    #expect(try fixture.evidence.trim(below: 150) > 0)
+    #expect(try fixture.audit().verdict == .proven)
+  }
+
+  private func trimmable() throws -> Fixture {
+    let fixture = try Fixture()
+    try fixture.append(200)
+    try fixture.receipt()
+    try fixture.append(1)
+    try fixture.log.seal()
+    return fixture
+  }
+
+  @Test func `where events were removed without their tree, nothing is proven and nothing refuted`() throws {
+    let fixture = try trimmable()
+    try fixture.evidence.save()
+    // Who hides what is kept can trim all the same.
+    try fixture.disk.rename("/log/evidence", to: "/log/hidden")
+    #expect(try fixture.log.trim(below: 150) > 0)
+    let epoch = fixture.directory.split(separator: "/").last ?? ""
+    let notes = try #require(try fixture.disk.contents("/log/hidden/\(epoch)/notes"))
+    try fixture.disk.makeDirectory("/log/evidence")
+    try fixture.disk.makeDirectory(fixture.directory)
+    try fixture.disk.replace("\(fixture.directory)/notes", with: notes)
+    let report = try fixture.audit()
+    #expect(report.verdict == .unproven, "\(report.findings)")
+    #expect(report.findings.contains { $0.kind == .trimmed && $0.weight == .unproven })
+    for _ in 0..<2 { #expect(code { try fixture.reopen() } == .trimmed) }
+    #expect(try fixture.audit().verdict == .unproven)
+    // With its tree the device goes on.
+    for name in try fixture.disk.list(fixture.directory) { try fixture.disk.remove("\(fixture.directory)/\(name)") }
+    for name in try fixture.disk.list("/log/hidden/\(epoch)") {
+      try fixture.disk.replace("\(fixture.directory)/\(name)", with: #require(try fixture.disk.contents("/log/hidden/\(epoch)/\(name)")))
+    }
+    try fixture.reopen()
+    try fixture.append(1)
+    #expect(throws: Never.self) { try fixture.receipt(1_700_000_010) }
+  }
+
+  @Test func `a log that was trimmed before it had evidence is proven from there on, and refuted where it was changed`() throws {
+    let fixture = try Fixture()
+    try Log.create(at: "/plain", options: fixture.options, environment: fixture.environment)
+    let log = try Log.open(at: "/plain", options: fixture.options, environment: fixture.environment)
+    for number in 0..<200 { try log.append(NewEvent(type: "scan", data: Array("event \(number)".utf8))) }
+    #expect(try log.trim(below: 150) > 0)
+    let evidence = try Evidence(log, keys: fixture.keys)
+    let note = try evidence.checkpoint()
+    let proof = ConsistencyProof(oldSize: 0, size: try Checkpoint(note.text).head.size, hashes: [])
+    let time = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+    try evidence.accept(
+      fixture.server.countersign(note, proof, signedBy: #require(try evidence.key), at: time), fixture.policy, commits: true)
+    try evidence.save()
+    try log.seal()
+    try log.close()
+    let auditor = Auditor(fixture.policy, asked: .receipted)
+    let report = try auditor.audit(at: "/plain", environment: fixture.environment)
+    #expect(report.first > 0 && report.verdict == .proven, "\(report.findings)")
+    try fixture.disk.image.flipBit(4200 * 8, of: #require(fixture.disk.image.files(under: "/plain/segments").sorted().first))
+    try fixture.disk.remove("/plain/evidence/\(log.identity.epochID.hexadecimal)/frontier")
+    let changed = try auditor.audit(at: "/plain", environment: fixture.environment)
+    #expect(changed.findings.contains { $0.kind == .rootDiffers && $0.weight == .refuted }, "\(changed.findings)")
   }
 
   @Test func `a receipt that was swapped for one of another history is refuted`() throws {

@@ -58,7 +58,7 @@ import TidemarkLog
       try fixture.append(10)
       try fixture.receipt(1_700_000_030)
       #expect(try fixture.audit().verdict == .proven, "\(call)")
-      call += 1
+      call += stateStep(debug: 4)
     }
   }
 }

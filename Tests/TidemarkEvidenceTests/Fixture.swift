@@ -92,20 +92,22 @@ final class Fixture {
 struct Missing: Error {}
 
 /// A countersigner that keeps its memory in memory.
-func makeServer(_ name: String) throws -> Countersigner {
+func makeServer(_ name: String, _ memory: MemoryHeads = MemoryHeads()) throws -> Countersigner {
   let disk = SimulatedDisk()
   let keys = try KeyDirectory(at: "/server", disk)
-  return try Countersigner(name: name, keys: keys, publicKey: keys.makeKey(), memory: MemoryHeads())
+  return try Countersigner(name: name, keys: keys, publicKey: keys.makeKey(), memory: memory)
 }
 
 final class MemoryHeads: CountersignerMemory {
-  private var heads: [String: TreeHead] = [:]
+  private var heads: [String: CountersignedHead] = [:]
   var isBroken = false
+  /// As a server that forgets when it signed last.
+  var forgetsTimes = false
 
-  func head(of origin: String) -> TreeHead? { heads[origin] }
-  func keep(_ head: TreeHead, of origin: String) throws {
+  func last(of origin: String) -> CountersignedHead? { heads[origin] }
+  func keep(_ next: CountersignedHead, of origin: String) throws {
     if isBroken { throw Missing() }
-    heads[origin] = head
+    heads[origin] = forgetsTimes ? CountersignedHead(next.head, seconds: 0) : next
   }
 }
 

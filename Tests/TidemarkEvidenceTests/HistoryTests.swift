@@ -53,7 +53,7 @@ import TidemarkLog
     let originals = try names.map { try #require(try fixture.disk.contents("\(fixture.directory)/\($0)")) }
     for (name, original) in zip(names, originals) {
       let path = "\(fixture.directory)/\(name)"
-      let steps = max(1, original.count / 150)
+      let steps = max(1, original.count / 150) * stateStep(debug: 3)
       for at in stride(from: 0, through: original.count, by: steps) {
         for change in 0..<2 {
           var bytes = original

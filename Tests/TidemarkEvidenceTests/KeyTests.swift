@@ -53,6 +53,14 @@ import TidemarkLog
     let publicKey = try KeyDirectory(at: path).makeKey()
     let files = POSIXFileSystem()
     #expect(try files.status(path)?.isPrivate == true)
-    #expect(try files.status("\(path)/\(publicKey.hexadecimal).key")?.isPrivate == true)
+    let file = "\(path)/\(publicKey.hexadecimal).key"
+    #expect(try files.status(file)?.isPrivate == true)
+    let keys = try KeyDirectory(at: path)
+    for permissions in [0o640, 0o604, 0o620] {
+      try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: file)
+      #expect(code { _ = try keys.sign([1], publicKey: publicKey) } == .keysNotPrivate)
+    }
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+    #expect(throws: Never.self) { try keys.sign([1], publicKey: publicKey) }
   }
 }

@@ -1,8 +1,7 @@
 import Foundation
 import Testing
+import TidemarkEvidence
 import TidemarkLog
-
-@testable import TidemarkEvidence
 
 @Suite struct LevelFilesTests {
   @Test func `however many leaves are kept, few files are open, and all that was written is synced`() throws {
@@ -11,7 +10,7 @@ import TidemarkLog
     defer { try? FileManager.default.removeItem(at: directory) }
     var files = LevelFiles(directory.path, POSIXFileSystem())
     let leaf = SHA256().hash([1])
-    for number: UInt64 in 0..<50 { try files.store(leaf, level: 0, index: number << 16) }
+    for number: UInt64 in 0..<50 { try files.store([leaf], level: 0, from: number << 16) }
     try files.flush(syncs: true)
     let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { name in
       (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)"))?.hasPrefix(directory.path) ?? false

@@ -65,6 +65,42 @@ import TidemarkLog
     #expect(code { _ = try fixture.server.countersign(note, proof, signedBy: key, at: Timestamp(nanoseconds: -1)) } == .timeOutOfRange)
   }
 
+  @Test func `it never signs a time before the last one of a history`() throws {
+    let fixture = try Fixture(), other = try Fixture(seed: 2)
+    let disk = SimulatedDisk()
+    let keys = try KeyDirectory(at: "/server", disk)
+    let publicKey = try keys.makeKey()
+    func sign(_ fixture: Fixture, _ seconds: Int64) throws {
+      // What it signed is there after a restart.
+      let memory = try HeadDirectory(at: "/server/heads", disk)
+      let server = try Countersigner(name: "server.example/1", keys: keys, publicKey: publicKey, memory: memory)
+      try fixture.append(1)
+      let note = try fixture.evidence.checkpoint()
+      let size = try Checkpoint(note.text).head.size
+      let proof = try fixture.evidence.consistencyProof(from: server.size(of: fixture.evidence.origin), to: size)
+      let at = Timestamp(nanoseconds: seconds * 1_000_000_000)
+      let receipt = try server.countersign(note, proof, signedBy: #require(try fixture.evidence.key), at: at)
+      #expect(receipt.cosignature(by: server.key)?.seconds == UInt64(seconds))
+      try fixture.evidence.accept(receipt, Policy(server: server.key), commits: true)
+    }
+    try sign(fixture, 1_700_000_100)
+    let before = try HeadDirectory(at: "/server/heads", disk).last(of: fixture.evidence.origin)
+    #expect(code { try sign(fixture, 1_700_000_099) } == .timeOutOfRange)
+    #expect(try HeadDirectory(at: "/server/heads", disk).last(of: fixture.evidence.origin) == before)
+    try sign(other, 1_700_000_050)
+    try sign(fixture, 1_700_000_100)
+    try sign(fixture, 1_700_000_101)
+    let server = try Countersigner(name: "server.example/1", keys: keys, publicKey: publicKey, memory: MemoryHeads())
+    #expect(try fixture.audit(.receipted, Policy(server: server.key)).verdict == .proven)
+    let file = try #require(disk.image.files(under: "/server/heads").first)
+    let bytes = try #require(try disk.contents(file))
+    for count in bytes.indices.dropLast() {
+      try disk.replace(file, with: Array(bytes[..<count]))
+      let codes = [fixture, other].map { log in code { _ = try HeadDirectory(at: "/server/heads", disk).last(of: log.evidence.origin) } }
+      #expect(codes.contains(LogError.Code.corrupt), "cut to \(count)")
+    }
+  }
+
   private func sign(_ text: String, _ key: VerifierKey, _ keys: KeyDirectory) throws -> SignedNote {
     let signature = SignedNote.Signature(
       name: key.name, keyID: key.keyID, bytes: try keys.sign(Array(text.utf8), publicKey: key.publicKey))

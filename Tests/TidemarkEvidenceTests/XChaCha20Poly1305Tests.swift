@@ -1,6 +1,5 @@
 import Testing
-
-@testable import TidemarkEvidence
+import TidemarkEvidence
 
 @Suite struct XChaCha20Poly1305Tests {
   /// Appendix A.3.1 of draft-irtf-cfrg-xchacha-03, "XChaCha: eXtended-nonce ChaCha and AEAD_XChaCha20_Poly1305".

@@ -11,6 +11,20 @@ import TidemarkProjections
     #expect(sum == ExactDecimal(1_000_000) && sum.description == "1000000")
   }
 
+  @Test func `adding in place is adding`() throws {
+    let numbers = try ["0", "1", "-1", "0.5", "-2.50", "9223372036854775807", "-9223372036854775808", "1e30", "-1e30", "1e-30"].map {
+      try ExactDecimal($0)
+    }
+    for first in numbers {
+      for second in numbers {
+        var sum = first
+        let before = sum
+        sum += second
+        #expect(sum == first + second && before == first && sum - second == first, "\(first) \(second)")
+      }
+    }
+  }
+
   @Test(arguments: [
     ("0", "0"), ("-0", "0"), ("0.0", "0"), ("-0.00e5", "0"), ("1", "1"), ("-1", "-1"), ("10", "10"), ("1.50", "1.5"), ("0.05", "0.05"),
     ("1e3", "1000"),
@@ -51,7 +65,7 @@ import TidemarkProjections
     let sum = large + large + small
     #expect(sum - large - small == large && sum.description.hasPrefix("198") && sum.description.utf8.count == 1002)
     let projection = SumByKey("sum", extract: ValueTests.number)
-    let state = ["a": SumByKey.Total(sum: sum, count: 3)]
+    let state: ValuesByKey = ["a": SumByKey.Total(sum: sum, count: 3)]
     #expect(try projection.decode(projection.encode(state)) == state)
   }
 

@@ -256,6 +256,35 @@ import TidemarkProjections
     #expect(try skipping.state().count == 20 && skipping.report.damagedOffsetCount == 10)
   }
 
+  /// Snapshots on the way lie before, in and behind the damage.
+  @Test func `damage is counted once, wherever a fold stood still`() throws {
+    let fixture = try Fixture()
+    for segment in 0..<3 {
+      for number in 0..<10 { try fixture.log.append(event("\(segment)-\(number)")) }
+      try fixture.log.seal()
+    }
+    let damaged = fixture.disk.image.files(under: "/log/segments").sorted().filter { $0.hasSuffix(".sealed") }[1]
+    try fixture.log.close()
+    try fixture.disk.image.flipBit(4200 * 8, of: damaged)
+    try fixture.reopen()
+    for spacing in [1, 2, 3, 5, 8, 16] as [Offset] {
+      var options = ProjectionOptions()
+      options.onUnreadable = .skip
+      options.finestSpacing = spacing
+      options.directory = "/spacing-\(spacing)"
+      let runner = try ProjectionRunner(Trail(), of: fixture.log, options: options)
+      try runner.catchUp()
+      #expect(runner.report.damagedOffsetCount == 10 && runner.report.savingTrouble == nil)
+      let positions = try fixture.log.savedSnapshots(in: options.directory).map(\.position)
+      #expect(!positions.isEmpty)
+      for position in positions {
+        let then = try runner.state(asOf: position)
+        #expect(then.report.damagedOffsetCount == max(min(position, 21), 11) - 11, "\(spacing): \(position)")
+        #expect(then.state.count == Int(max(min(position, 11), 1) - 1 + max(position, 21) - 21), "\(spacing): \(position)")
+      }
+    }
+  }
+
   @Test func `damage that hides a correction, or what is corrected, follows the policy`() throws {
     let fixture = try Fixture()
     let amended = event("A", 30, superseding: 0)

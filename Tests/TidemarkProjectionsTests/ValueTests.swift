@@ -7,7 +7,7 @@ import TidemarkProjections
   /// Subject is the key, data the number; no subject: of no concern.
   static let number: Extractor<ExactDecimal> = { event in
     guard let subject = event.subject else { return nil }
-    return Keyed(subject, try ExactDecimal(event.data))
+    return Keyed(.text(subject), try ExactDecimal(event.data))
   }
 
   private func reading(_ text: String, _ number: Int? = nil, of key: String? = "a", superseding: Int? = nil) -> NewEvent {
@@ -21,7 +21,7 @@ import TidemarkProjections
   }
 
   @Test func `counts, and takes corrections out`() throws {
-    let count = CountByKey("count") { $0.subject }
+    let count = CountByKey("count") { _ in .subject }
     #expect(try state(count, [reading("1", 1), reading("2"), reading("3", of: "b"), reading("4", of: nil)]) == ["a": 2, "b": 1])
     #expect(try state(count, [reading("1", 1), reading("", 2, of: nil, superseding: 1)]) == [:])
   }
@@ -43,7 +43,7 @@ import TidemarkProjections
   }
 
   @Test func `the latest by offset is not an old one that was amended`() throws {
-    let latest = LatestByKey("latest") { event in event.subject.map { Keyed($0, event.data.array()) } }
+    let latest = LatestByKey("latest") { event in Keyed(.subject, event.data.array()) }
     let found = try state(latest, [reading("1", 1), reading("2", 2), reading("9", 3, superseding: 1)])["a"]
     #expect(found?.value == Array("2".utf8) && found?.offset == 2)
     let amended = try state(latest, [reading("1", 1), reading("2", 2), reading("9", 3, superseding: 2)])["a"]
@@ -55,14 +55,14 @@ import TidemarkProjections
   @Test func `the latest by time goes by the time stated, and of equal times by the place`() throws {
     let latest = LatestByKey("latest", order: .time) { event in
       guard let time = Int64(event.text) else { throw UnreadableEvent("no time") }
-      return event.subject.map { Keyed($0, event.data.array(), time: Timestamp(nanoseconds: time)) }
+      return Keyed(.subject, event.data.array(), time: Timestamp(nanoseconds: time))
     }
     let events = [reading("5", 1), reading("7", 2), reading("6", 3), reading("7", 4), reading("3", 5)]
     #expect(try state(latest, events)["a"]?.offset == 4)
     #expect(try state(latest, events + [reading("1", 6, superseding: 4)])["a"]?.offset == 2)
     #expect(try state(latest, events + [reading("6", 6, superseding: 4), reading("1", 7, superseding: 2)])["a"]?.offset == 6)
     // Without a stated time that of the place counts, also for an amendment.
-    let plain = LatestByKey("plain", order: .time) { event in event.subject.map { Keyed($0, event.data.array()) } }
+    let plain = LatestByKey("plain", order: .time) { event in Keyed(.subject, event.data.array()) }
     #expect(try state(plain, [reading("1", 1), reading("2", 2), reading("9", 3, superseding: 1)])["a"]?.offset == 2)
   }
 
@@ -76,7 +76,7 @@ import TidemarkProjections
       options.finestSpacing = 4
       var elsewhere = options
       elsewhere.directory = "/once"
-      let key: @Sendable (EventView) -> String = { event in "key \(event.data.byteCount)" }
+      let key: @Sendable (EventView) -> EventKey = { event in "key \(event.data.byteCount)" }
       let extract: Extractor<ExactDecimal> = { Keyed(key($0), try ExactDecimal($0.data)) }
       let time: Extractor<[UInt8]> = { Keyed(key($0), $0.data.array(), time: Timestamp(nanoseconds: Int64($0.data.u8(0) & 3))) }
       let (count, sum, extremes) = (

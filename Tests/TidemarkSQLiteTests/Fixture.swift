@@ -49,11 +49,10 @@ final class Fixture {
 
   func number(_ sql: String) throws -> Int { try Int(Connection(file).rows(sql).first?.first ?? "") ?? -1 }
 
-  /// The rows as the database has them. Of keys that look alike, which spelling stays depends on the order in which corrections came, so
-  /// they are compared as Swift does.
+  /// The rows as the database has them, in the order of the keys' bytes.
   func rows(_ definition: ProjectionDefinition) throws -> [[String]] {
     let columns = definition.fold == .count ? "key, value, value" : definition.fold == .latest ? "key, value, ''" : "key, value, count"
-    return try Connection(file).rows("SELECT \(columns) FROM \"\(definition.name)\"").sorted { $0[0] < $1[0] }
+    return try Connection(file).rows("SELECT \(columns) FROM \"\(definition.name)\" ORDER BY key")
   }
 
   /// The rows of everything below an offset, folded anew, without sink or snapshot.

@@ -22,6 +22,8 @@ import TidemarkSQLite
           #expect(position == fixture.log.size)
           let (rows, expected) = (try fixture.rows(definition), try fixture.expected(definition, below: position))
           #expect(rows == expected, "seed \(seed), offset \(position)")
+          // Spelled alike, too.
+          #expect(rows.map { Array($0[0].utf8) } == expected.map { Array($0[0].utf8) }, "seed \(seed), offset \(position)")
           #expect(try fixture.number("SELECT applied_offset FROM tidemark_applied") == Int(position))
           #expect(try fixture.number("SELECT unreadable_count FROM tidemark_applied") == Int(sink.report.unreadableCount))
         }

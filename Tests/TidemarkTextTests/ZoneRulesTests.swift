@@ -1,8 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
-
-@testable import TidemarkText
+import TidemarkText
 
 @Suite("Rules of time zones")
 struct ZoneRulesTests {

@@ -53,6 +53,13 @@ class MadeLog:
     def rotate(self):
         self.run("keys", self.path, "--rotate")
 
+    def salvage(self, path):
+        """The log that salvaging this one makes."""
+        self.run("salvage", self.path, path)
+        made = MadeLog.__new__(MadeLog)
+        made.tidemark, made.path, made.server, made.count = self.tidemark, path, self.server, self.count
+        return made
+
     def kill_writer(self):
         """Appends some events and kills the writer after the first was acknowledged."""
         writer = subprocess.Popen([self.tidemark, "append", self.path, "--acks", "--format", "lines", "-"], stdin=subprocess.PIPE,

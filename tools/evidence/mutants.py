@@ -13,7 +13,7 @@ import struct
 
 from claims import parse_note
 from forger import Forgery, Record
-from tampering import KEY, RECEIPT, key_record, signature_lines, with_lines
+from tampering import KEY, RECEIPT, SALVAGE, TRIM, key_record, signature_lines, with_lines
 from tidemark_reader.record import SESSION, USER
 
 KINDS = []
@@ -401,6 +401,82 @@ def _(m):
 @kind("log id changed in all places", LOG, "other-history", False, why="tree and notes are as they were")
 def _(m):
     m.reidentify(log_id=bytes(range(16, 32)))
+
+
+# Salvaged and trimmed logs
+
+def first_of(forgery, kind):
+    return next(record for record in forgery.records if record.kind == kind)
+
+
+@kind("salvaged, and nothing signed since", LOG, "policy", False, "unproven", source="unsigned", why="nothing is signed")
+def _(m):
+    m.asks_others = False
+
+
+@kind("salvaged, and then the log that it is of named as another", LOG, "key-record", False, source="unsigned", why="foreign verifiers know no salvage")
+def _(m):
+    m.log.edit(lambda forgery: setattr(first_of(forgery, SALVAGE), "data", bytes(range(32))), keeps_tree=True)
+    m.asks_others = False
+
+
+@kind("salvaged, with a receipt of a third log in it", LOG, "other-history", True, source="salvaged")
+def _(m):
+    m.log.edit(lambda forgery: setattr(first_of(forgery, RECEIPT), "data", m.world.other.notes()[0].whole))
+
+
+@kind("salvaged, with a key event of a third log in it", LOG, "key-record", True, source="salvaged")
+def _(m):
+    m.log.edit(lambda forgery: setattr(first_of(forgery, KEY), "data", first_of(Forgery(m.world.other.path), KEY).data))
+
+
+@kind("salvaged, with a note of the log that it is of among its own", LOG, "other-history", False, source="salvaged", why="tree and notes are right")
+def _(m):
+    m.log.notes = [parse_note(first_of(Forgery(m.log.path), RECEIPT).data), *m.log.notes]
+
+
+@kind("log id changed in all places, and called a salvage", LOG, "other-history", False, why="tree and notes are as they were")
+def _(m):
+    def change(forgery):
+        record = m.world.spare_record()
+        record.kind, record.data = SALVAGE, m.world.ids
+        record.type = record.subject = record.actor = record.content = b""
+        forgery.append(record)
+    m.log.edit(change)
+    m.reidentify(log_id=bytes(range(16, 32)))
+
+
+def trim_event(m, change):
+    """The trim event's floor, tree, receipt and session, changed."""
+    def apply(forgery):
+        record, parts, at = first_of(forgery, TRIM), [], 8
+        for _ in range(3):
+            size = int.from_bytes(record.data[at : at + 2], "little")
+            parts.append(record.data[at + 2 : at + 2 + size])
+            at += 2 + size
+        change(parts)
+        record.data = record.data[:8] + b"".join(len(part).to_bytes(2, "little") + part for part in parts)
+    m.log.edit(apply, keeps_tree=True)
+
+
+@kind("tree in a trim event changed", LOG, "root-differs", False, source="just_trimmed", why="others have the leaves that went")
+def _(m):
+    trim_event(m, lambda parts: parts.__setitem__(0, flipped(parts[0], m)))
+
+
+@kind("tree in a trim event left out", LOG, "trimmed", True, "unproven", source="trimmed")
+def _(m):
+    trim_event(m, lambda parts: parts.__setitem__(0, b""))
+
+
+@kind("receipt in a trim event of another log", LOG, "other-history", False, source="just_trimmed", why="others do not look there")
+def _(m):
+    trim_event(m, lambda parts: parts.__setitem__(1, m.world.other.notes()[-1].whole))
+
+
+@kind("receipt in a trim event that is no note", LOG, "unreadable", False, source="just_trimmed", why="there is no note to look at")
+def _(m):
+    trim_event(m, lambda parts: parts.__setitem__(1, b"no note"))
 
 
 @kind("event changed that only the device signed", LOG, "root-differs", True, source="changed")

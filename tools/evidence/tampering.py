@@ -15,7 +15,7 @@ from forger import Forgery, evidence_folder, subtrees
 from tidemark_reader.evidence import descriptor, leaf
 from tidemark_reader.record import SESSION, read_record
 
-RECEIPT, KEY = 4, 5
+TRIM, RECEIPT, KEY, SALVAGE = 3, 4, 5, 7
 
 
 class Key:

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <openssl/evp.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -56,16 +57,57 @@ static int addRecord(void *context, const unsigned char *record, size_t byteCoun
   return status;
 }
 
-int baseline_history(const char *directory, struct baseline_replay *result, unsigned char *root) {
-  struct history history = {.context = EVP_MD_CTX_new(), .digest = EVP_MD_fetch(NULL, "SHA256", NULL)};
-  int status = history.context == NULL || history.digest == NULL ? -ENOMEM : 0;
-  memcpy(history.prefix + 1, "TMD1", 4);
-  if (status == 0) status = hash(&history, NULL, 0, NULL, 0, history.empty);
-  if (status == 0) status = baseline_replay_records(directory, addRecord, &history, result);
-  memcpy(root, history.empty, digestByteCount);
-  if (history.subtreeCount > 0) memcpy(root, history.subtrees[history.subtreeCount - 1], digestByteCount);
-  for (int index = history.subtreeCount - 2; status == 0 && index >= 0; index--) status = node(&history, history.subtrees[index], root);
-  EVP_MD_CTX_free(history.context);
-  EVP_MD_free(history.digest);
+static int begin(struct history *history) {
+  *history = (struct history){.context = EVP_MD_CTX_new(), .digest = EVP_MD_fetch(NULL, "SHA256", NULL)};
+  if (history->context == NULL || history->digest == NULL) return -ENOMEM;
+  memcpy(history->prefix + 1, "TMD1", 4);
+  return hash(history, NULL, 0, NULL, 0, history->empty);
+}
+
+static int end(struct history *history, int status, unsigned char *root) {
+  memcpy(root, history->empty, digestByteCount);
+  if (history->subtreeCount > 0) memcpy(root, history->subtrees[history->subtreeCount - 1], digestByteCount);
+  for (int index = history->subtreeCount - 2; status == 0 && index >= 0; index--) status = node(history, history->subtrees[index], root);
+  EVP_MD_CTX_free(history->context);
+  EVP_MD_free(history->digest);
   return status;
 }
+
+int baseline_history(const char *directory, struct baseline_replay *result, unsigned char *root) {
+  struct history history;
+  int status = begin(&history);
+  if (status == 0) status = baseline_replay_records(directory, addRecord, &history, result);
+  return end(&history, status, root);
+}
+
+static int keepRecord(void *context, const unsigned char *record, size_t byteCount) {
+  struct baseline_records *records = context;
+  unsigned char *bytes = realloc(records->bytes, records->byteCount + byteCount);
+  if (bytes == NULL) return -ENOMEM;
+  memcpy(bytes + records->byteCount, record, byteCount);
+  records->bytes = bytes;
+  records->byteCount += byteCount;
+  return 0;
+}
+
+int baseline_read_records(const char *directory, struct baseline_records *records) {
+  struct baseline_replay result;
+  *records = (struct baseline_records){0};
+  return baseline_replay_records(directory, keepRecord, records, &result);
+}
+
+int baseline_hash_records(const struct baseline_records *records, int times, unsigned char *root) {
+  struct history history;
+  int status = begin(&history);
+  for (int turn = 0; status == 0 && turn < times; turn++) {
+    for (size_t at = 0; status == 0 && at < records->byteCount;) {
+      uint32_t byteCount;
+      memcpy(&byteCount, records->bytes + at, sizeof byteCount);
+      status = addRecord(&history, records->bytes + at, byteCount);
+      at += byteCount;
+    }
+  }
+  return end(&history, status, root);
+}
+
+void baseline_free_records(struct baseline_records *records) { free(records->bytes); }

@@ -18,11 +18,15 @@
 
 extern char **environ;
 
-uint64_t baseline_now(void) {
+static uint64_t now(clockid_t clock) {
   struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+  clock_gettime(clock, &time);
+  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
+
+uint64_t baseline_now(void) { return now(CLOCK_MONOTONIC); }
+
+uint64_t baseline_thread_now(void) { return now(CLOCK_THREAD_CPUTIME_ID); }
 
 int64_t baseline_resident_byte_count(int process) {
   char path[64], line[256];

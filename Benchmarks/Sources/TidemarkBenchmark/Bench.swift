@@ -52,6 +52,13 @@ func nanoseconds(_ body: () throws -> Void) rethrows -> UInt64 {
   return baseline_now() - start
 }
 
+/// How long this thread is at work in `body`, in nanoseconds: whoever else wants the processor meanwhile does not count.
+func threadNanoseconds(_ body: () throws -> Void) rethrows -> UInt64 {
+  let start = baseline_thread_now()
+  try body()
+  return baseline_thread_now() - start
+}
+
 /// Runs two things in turns, the order swapped from turn to turn, so that whatever drifts hits both alike.
 func interleave(turns: Int, _ first: () throws -> Void, _ second: () throws -> Void) rethrows {
   for turn in 0..<turns {

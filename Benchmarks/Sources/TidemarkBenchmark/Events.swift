@@ -5,8 +5,8 @@ let dataByteCount = 200
 /// What a frame stores beside its records.
 let frameByteCount = 56
 
-/// Events of 200 bytes that look like what a gate reports: each differs from the others, and they compress as such text does.
-func makeEvents(_ count: Int) -> [NewEvent] {
+/// Events of 200 bytes, or so many, that look like what a gate reports: each differs from the others, and they compress as such text does.
+func makeEvents(_ count: Int, byteCount: Int = dataByteCount) -> [NewEvent] {
   var generator = SplitMix(state: 1)
   let places = ["EWR", "JFK", "LGA"]
   let carriers = ["UA", "AA", "B6", "DL", "EV", "MQ", "US", "WN"]
@@ -17,11 +17,11 @@ func makeEvents(_ count: Int) -> [NewEvent] {
     text += #""flight":"\#(carriers[Int.random(in: 0..<8, using: &generator)])\#(Int.random(in: 1..<6000, using: &generator))","#
     text += #""aircraft":"N\#(Int.random(in: 10000..<99999, using: &generator))","scheduled":\#(minute),"actual":\#(minute + delay),"#
     text += #""distance":\#(Int.random(in: 80..<5000, using: &generator)),"sequence":\#(index),"note":""#
-    while text.utf8.count < dataByteCount - 2 {
+    while text.utf8.count < byteCount - 2 {
       text += String(Int.random(in: 0..<10, using: &generator))
     }
     text += #""}"#
-    return NewEvent(type: "scan", data: Array(text.utf8.prefix(dataByteCount)))
+    return NewEvent(type: "scan", data: Array(text.utf8.prefix(byteCount)))
   }
 }
 

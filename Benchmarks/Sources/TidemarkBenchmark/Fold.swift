@@ -31,11 +31,11 @@ func measureFold(_ bench: Bench) throws -> [Measurement] {
   let json = #"{"name": "distance", "key": ["/place"], "value": "/distance", "fold": "sum"}"#
   let overJSON = try ProjectionDefinition(json: Array(json.utf8)).projection
   let folds: [(name: String, run: () throws -> Int, keys: Int)] = [
-    ("count by subject", { try fold(CountByKey("count") { $0.subject }, log, bench) { $0.count } }, keyCount),
+    ("count by subject", { try fold(CountByKey("count") { _ in .subject }, log, bench) { $0.count } }, keyCount),
     (
       "sum by subject",
       {
-        try fold(SumByKey("sum") { event in event.subject.map { Keyed($0, ExactDecimal(event.data.byteCount)) } }, log, bench) { $0.count }
+        try fold(SumByKey("sum") { event in Keyed(.subject, ExactDecimal(event.data.byteCount)) }, log, bench) { $0.count }
       },
       keyCount
     ),
@@ -82,7 +82,7 @@ private func interleaved(_ bench: Bench, _ first: () throws -> Void, _ second: (
 private func measureTravel(_ bench: Bench, _ log: Log, _ count: Int) throws -> [Measurement] {
   var options = ProjectionOptions()
   options.directory = try bench.fresh("travel")
-  let projection = CountByKey("count") { $0.subject }
+  let projection = CountByKey("count") { _ in .subject }
   let runner = try ProjectionRunner(projection, of: log, options: options)
   try runner.catchUp()
   try runner.save()
@@ -123,7 +123,7 @@ private func measureFoldMemory(_ bench: Bench) throws -> [Measurement] {
 /// `child-fold LOG`: folds a whole log. Prints its resident bytes at the end.
 func childFold(_ path: String) throws {
   let log = try Log.openForReading(at: path)
-  let runner = try ProjectionRunner(CountByKey("count") { $0.subject }, of: log)
+  let runner = try ProjectionRunner(CountByKey("count") { _ in .subject }, of: log)
   try runner.catchUp()
   write("\(baseline_resident_byte_count(0))\n", to: 1)
   try log.close()

@@ -45,6 +45,8 @@ public struct AuditFinding: Sendable, Hashable {
     public static let uncovered = Kind(rawValue: "uncovered")
     /// Events that were removed after a receipt.
     public static let trimmed = Kind(rawValue: "trimmed")
+    /// Events that were salvaged from another log.
+    public static let salvaged = Kind(rawValue: "salvaged")
     /// Something that only somebody else can check.
     public static let elsewhere = Kind(rawValue: "elsewhere")
   }

@@ -56,7 +56,7 @@ public struct AuditReport: Sendable {
   /// Offsets of erasure events.
   public internal(set) var erasures: [Offset] = []
   /// The keys that signed.
-  public internal(set) var keys = KeyChain()
+  public internal(set) var keys: KeyChain
   /// In the order of their sizes.
   public internal(set) var receipts: [ReceiptFact] = []
   /// How many checkpoints the device signed, as far as they are kept and verify.
@@ -69,6 +69,7 @@ public struct AuditReport: Sendable {
     self.first = first
     self.head = head
     self.asked = asked
+    keys = KeyChain(of: identity)
   }
 
   /// Refuted if anything contradicts; proven if nothing that bears on the events that were asked about is missing.

@@ -8,8 +8,7 @@ struct AuditWork {
   var history: History
   private(set) var covered: Offset = 0
   private var findings: [AuditFinding] = []
-  private var keys: KeyChain
-  private var found = Found()
+  private var found: Found
   private var receipts: [AuditReport.ReceiptFact] = []
   private var checkpointCount = 0
   /// For each name in the policy what was cosigned, and when.
@@ -23,17 +22,18 @@ struct AuditWork {
     self.log = log
     self.policy = policy
     origin = Checkpoint.origin(of: log.identity)
-    let directory = "\(log.path)/\(History.folder)/\(log.identity.epochID.hexadecimal)"
-    keptTree = try log.environment.fileSystem.contents("\(directory)/\(Frontier.name)")
-    keptNotes = (try? NoteFile(directory, log.environment.fileSystem))?.notes
+    keptTree = try log.environment.fileSystem.contents("\(log.evidencePath)/\(Frontier.name)")
+    keptNotes = (try? NoteFile(log.evidencePath, log.environment.fileSystem))?.notes
     try log.refresh()
-    keys = KeyChain(isTrimmed: log.first > 0)
+    found = Found(log)
     history = try History(hashing: log)
   }
 
   private mutating func add(
     _ kind: AuditFinding.Kind, _ weight: AuditFinding.Weight, _ offsets: Range<Offset>? = nil, _ message: String
   ) { findings.append(AuditFinding(kind, weight, offsets, message)) }
+
+  private var keys: KeyChain { found.beginning.keys }
 
   // MARK: The log
 
@@ -50,10 +50,26 @@ struct AuditWork {
 
   /// Hashes all events, and notes those that bear on evidence.
   mutating func readEvents() throws {
-    let found = Found()
+    let found = Found(log)
     try history.extend(to: log.size) { found.add($0) }
-    for (offset, data) in found.keyRecords { keys.add(data, at: offset, of: log.identity) }
     self.found = found
+  }
+
+  /// What was salvaged from another log brings that log's receipts and key events along.
+  mutating func checkSalvages() {
+    var start = log.first
+    for (offset, origin) in found.salvages {
+      add(
+        .salvaged, .notChecked, start..<offset,
+        "these events were salvaged from \(origin): receipts and keys of that history among them prove nothing here, and are checked there")
+      start = offset
+    }
+  }
+
+  /// Whether a note in the log is of the history that what stands there was salvaged from.
+  private func isSalvaged(_ note: SignedNote, _ offset: Offset) -> Bool {
+    guard let origin = found.salvages.first(where: { $0.offset > offset })?.origin else { return false }
+    return (try? Checkpoint(note.text))?.origin == origin
   }
 
   /// Ranges that could not be read have the leaves of lost events; a signature over them decides whether that was so then.
@@ -74,6 +90,7 @@ struct AuditWork {
     if head.size > history.head.size {
       add(.shorter, .refuted, history.head.size..<head.size, "\(head.size) events were hashed, the log ends at \(history.head.size)")
     } else if let root = rootIfKnown(head.size), root != head.root {
+      if found.beginning.isLost { return addWithoutBeginning("the tree that was made of the events", 0..<head.size, .notChecked) }
       add(.treeDiffers, .refuted, 0..<head.size, "the events do not lead to the tree that was made of them")
     }
   }
@@ -84,17 +101,26 @@ struct AuditWork {
     return try? history.root(at: size)
   }
 
+  /// Of something that may be right or wrong: what would tell was trimmed.
+  private mutating func addWithoutBeginning(_ what: String, _ offsets: Range<Offset>, _ weight: AuditFinding.Weight) {
+    add(
+      .trimmed, weight, offsets, "\(what) can't be checked: of the events below \(log.first), which were removed, no hashes were kept")
+  }
+
   mutating func checkNotes() throws {
     if keptNotes == nil { add(.unreadable, .refuted, nil, "the file of notes is damaged") }
+    var seen: Set<SignedNote> = []
     for event in found.receipts {
       guard let note = try? SignedNote(event.data) else {
         add(.unreadable, .refuted, event.offset..<event.offset + 1, "a receipt event holds no note")
         continue
       }
-      check(note, at: event.offset)
+      if isSalvaged(note, event.offset) { continue }
+      seen.insert(note)
+      check(note, at: event.offset, "the receipt at offset \(event.offset)")
     }
-    let inLog = Set(found.receipts.compactMap { try? SignedNote($0.data) })
-    for note in keptNotes ?? [] where !inLog.contains(note) { check(note, at: nil) }
+    for note in keptNotes ?? [] where seen.insert(note).inserted { check(note, at: nil, "a note in the file of notes") }
+    checkTrim(seen)
     receipts.sort { ($0.size, $0.time) < ($1.size, $1.time) }
     // Of one server: clocks of several may differ.
     for (name, heads) in cosigned.sorted(by: { $0.key < $1.key }) {
@@ -111,10 +137,20 @@ struct AuditWork {
     }
   }
 
-  /// - Parameter offset: of the receipt's event; nil for a note of the file.
-  private mutating func check(_ note: SignedNote, at offset: Offset?) {
+  /// The receipt in the trim event, which shows that the tree in it is of the events that went: where it is all that is left.
+  private mutating func checkTrim(_ seen: Set<SignedNote>) {
+    guard let (offset, record) = found.beginning.trim, !record.receipt.isEmpty else { return }
+    guard let note = try? SignedNote(record.receipt) else {
+      return add(.unreadable, .refuted, offset..<offset + 1, "a trim event holds a receipt that is no note")
+    }
+    if !seen.contains(note), !isSalvaged(note, offset) { check(note, at: offset, "the receipt in the trim event at offset \(offset)") }
+  }
+
+  /// - Parameters:
+  ///   - offset: of the event that it stands in; nil for a note of the file.
+  ///   - what: what it is called in findings.
+  private mutating func check(_ note: SignedNote, at offset: Offset?, _ what: String) {
     let place = offset.map { $0..<$0 + 1 }
-    let what = offset.map { "the receipt at offset \($0)" } ?? "a note in the file of notes"
     guard let checkpoint = try? Checkpoint(note.text) else {
       return add(.unreadable, .refuted, place, "\(what) is no checkpoint")
     }
@@ -130,6 +166,7 @@ struct AuditWork {
       return add(.trimmed, .notChecked, 0..<size, "\(what) is for \(size) events, of which some were removed")
     }
     guard root == checkpoint.head.root else {
+      if found.beginning.isLost { return addWithoutBeginning(what, 0..<size, .unproven) }
       return add(.rootDiffers, .refuted, 0..<size, "\(what) is for other events: \(lastAgreement(below: size))")
     }
     let candidates = keys.publicKeys(at: size).compactMap { try? VerifierKey(name: origin, kind: .note, publicKey: $0) }
@@ -142,7 +179,8 @@ struct AuditWork {
     guard (candidates + pinned).contains(where: { note.isSigned(by: $0) }) else {
       return add(.signature, .refuted, place, "\(what) is not signed by the key that was in force at size \(size)")
     }
-    count(note, size, offset)
+    // Brackets go by receipt events.
+    count(note, size, offset == found.beginning.trim?.offset ? nil : offset)
   }
 
   /// A note that the device has signed for this history.
@@ -231,15 +269,19 @@ extension AuditWork {
     var controlCount: UInt64 = 0
     var correctionCount: UInt64 = 0
     var corrections: [AuditReport.Correction] = []
-    var keyRecords: [(offset: Offset, data: [UInt8])] = []
+    var beginning: Beginning
     var receipts: [(offset: Offset, data: [UInt8])] = []
+    var salvages: [(offset: Offset, origin: String)] = []
     var erasures: [Offset] = []
+
+    init(_ log: Log) { beginning = Beginning(of: log) }
 
     func add(_ event: EventView) {
       if event.isControl { controlCount += 1 } else { userCount += 1 }
+      beginning.add(event)
       switch event.kind {
-      case .keyRotation: keyRecords.append((event.offset, event.data.array()))
       case .receipt: receipts.append((event.offset, event.data.array()))
+      case .salvage: if let salvage = SalvageRecord(event.data) { salvages.append((event.offset, salvage.origin)) }
       case .erasure: erasures.append(event.offset)
       default:
         guard event.extensionBytes.byteCount > 0, let extensions = try? event.extensions else { return }

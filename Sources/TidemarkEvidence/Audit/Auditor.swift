@@ -53,6 +53,7 @@ public struct Auditor: Sendable {
     work.checkStorage(try verify())
     try work.readEvents()
     work.checkLost()
+    work.checkSalvages()
     try work.checkKeptTree()
     try work.checkNotes()
     work.checkKeys()

@@ -1,7 +1,7 @@
 internal import TidemarkLog
 
 /// A SHA-256 digest: 32 bytes, held in place.
-public struct Digest256: Hashable, Sendable {
+public struct Digest256: Hashable, Sendable, BitwiseCopyable {
   /// Bytes 0 to 7, 8 to 15, 16 to 23 and 24 to 31, as they lie in memory: so on a machine whose integers are little-endian, as all are that
   /// this runs on.
   var words: (UInt64, UInt64, UInt64, UInt64)

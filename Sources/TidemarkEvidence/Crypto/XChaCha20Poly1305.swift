@@ -5,13 +5,13 @@ internal import TidemarkLog
 ///
 /// It does not commit to its key: one ciphertext can be made that opens under two. Whoever needs to know that there is only one, binds the
 /// key in another way, as ``SealedEnvelope`` does.
-enum XChaCha20Poly1305 {
+package enum XChaCha20Poly1305 {
   static let keyByteCount = 32
   static let nonceByteCount = 24
   static let tagByteCount = 16
 
   /// The ciphertext, then the tag: as long as the message and 16 bytes more.
-  static func seal(_ message: [UInt8], associatedData: [UInt8], nonce: [UInt8], key: [UInt8]) -> [UInt8] {
+  package static func seal(_ message: [UInt8], associatedData: [UInt8], nonce: [UInt8], key: [UInt8]) -> [UInt8] {
     Ed25519.checkReady()
     precondition(key.count == keyByteCount && nonce.count == nonceByteCount)
     var sealed = [UInt8](repeating: 0, count: message.count + tagByteCount)
@@ -22,7 +22,7 @@ enum XChaCha20Poly1305 {
   }
 
   /// The message; nil if it, the associated data, nonce or key is not what it was sealed with.
-  static func open(_ sealed: [UInt8], associatedData: [UInt8], nonce: [UInt8], key: [UInt8]) -> [UInt8]? {
+  package static func open(_ sealed: [UInt8], associatedData: [UInt8], nonce: [UInt8], key: [UInt8]) -> [UInt8]? {
     Ed25519.checkReady()
     precondition(key.count == keyByteCount && nonce.count == nonceByteCount)
     guard sealed.count >= tagByteCount else { return nil }

@@ -115,7 +115,7 @@ public final class FileKeyStore: SubjectKeyStore {
       return nil
     }
     if let key = known.keys[id] { return key }
-    try check(status, path)
+    try status.checkPrivate(path)
     // A copy that somebody has put back does not undo an erasure.
     if try exists(id, .destroyed) { return nil }
     guard let bytes = try files.contents(path) else { return nil }
@@ -126,14 +126,7 @@ public final class FileKeyStore: SubjectKeyStore {
   }
 
   private func checkPrivate(_ path: String) throws(LogError) {
-    if let status = try files.status(path) { try check(status, path) }
-  }
-
-  private func check(_ status: FileStatus, _ path: String) throws(LogError) {
-    guard !status.isPrivate else { return }
-    throw LogError(
-      .keysNotPrivate, "keys are open to others", file: path, why: "its permissions give more than its owner access",
-      advice: "take them away (chmod go= FILE), and think about who may have read it")
+    try files.status(path)?.checkPrivate(path)
   }
 
   // MARK: Holders

@@ -55,6 +55,12 @@ public final class Evidence: Sendable {
     if newest == nil { try history.extend(to: log.durable) } else { try history.update() }
     if let newest {
       guard newest.size <= history.head.size, try history.root(at: newest.size) == newest.root else {
+        if try Beginning.isLost(of: log) {
+          throw LogError(
+            .trimmed, "what was signed of the history can't be gone on with", file: log.path, offsets: 0..<log.first,
+            why: "these events were removed, and of their hashes nothing was kept",
+            advice: "restore the directory \(history.directory) from a copy, or go on in a new epoch")
+        }
         throw LogError(
           .inconsistent, "the history is not what was signed", file: log.path, offsets: 0..<newest.size,
           why: "size \(newest.size) was signed with another root", advice: "keep everything, run audit, and go on in a new epoch")
@@ -361,13 +367,11 @@ public final class Evidence: Sendable {
 
   /// Whether a log has notes or a tree beside it.
   package static func isKept(of log: Log) throws -> Bool {
-    let files = log.environment.fileSystem
-    let directory = "\(log.path)/\(History.folder)/\(log.identity.epochID.hexadecimal)"
-    return try files.status(directory) != nil
+    try log.environment.fileSystem.status(log.evidencePath) != nil
   }
 
   /// Where a device's keys are kept unless a host has a better place.
-  public static func keyPath(of log: Log) -> String { "\(log.path)/\(History.folder)/keys" }
+  public static func keyPath(of log: Log) -> String { "\(log.path)/evidence/keys" }
 
   /// Writes down how far the tree is, so that the next opening need not hash again.
   public func save() throws { try state.withLock { try $0.history.save() } }

@@ -39,12 +39,14 @@ public struct BundleExport {
     receipts = evidence.notes.compactMap { counted($0) }.sorted { $0.size < $1.size }
     var keyEvents: [Offset] = []
     var receiptEvents: [Offset] = []
+    var chain = KeyChain(of: evidence.log.identity, isTrimmed: evidence.log.first > 0)
     var cursor = try evidence.log.read(seen: Query(includesControlEvents: true, onDamage: .skip))
     while let event = try cursor.next() {
+      chain.add(event)
       if event.kind == .keyRotation { keyEvents.append(event.offset) }
       if event.kind == .receipt, counted(try SignedNote(event.data.array())) != nil { receiptEvents.append(event.offset) }
     }
-    self.keyEvents = keyEvents
+    self.keyEvents = keyEvents.filter { !chain.salvaged.contains($0) }
     self.receiptEvents = receiptEvents
   }
 

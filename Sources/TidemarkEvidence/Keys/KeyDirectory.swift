@@ -2,7 +2,8 @@ package import TidemarkLog
 internal import TidemarkText
 
 /// Signing keys as files in a directory that only its owner may enter: `<public key in hexadecimal>.key`, mode 0600, with the line
-/// `tidemark-ed25519-seed`, then the seed (RFC 8032) in base64.
+/// `tidemark-ed25519-seed`, then the seed (RFC 8032) in base64. A file that others may read or change is refused:
+/// `LogError.Code.keysNotPrivate`.
 ///
 /// ```swift
 /// let keys = try KeyDirectory(at: "device-keys")
@@ -55,6 +56,7 @@ public struct KeyDirectory: SigningKeyProvider {
 
   public func sign(_ message: [UInt8], publicKey: [UInt8]) throws -> [UInt8] {
     let path = file(publicKey)
+    try files.status(path)?.checkPrivate(path)
     guard let bytes = try files.contents(path) else {
       throw LogError(
         .missingKey, "a signing key is not there", file: path, why: "its file is gone",

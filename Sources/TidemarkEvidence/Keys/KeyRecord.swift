@@ -42,8 +42,18 @@ public struct KeyRecord: Sendable, Hashable {
 
   /// The same, for whoever does not have the log.
   package init?(_ bytes: [UInt8], logID: EventID, epochID: EventID) {
-    guard bytes.count == Self.byteCount, bytes[0] == 1, bytes[1] <= 1, bytes.rawSpan.id(2) == logID, bytes.rawSpan.id(18) == epochID
-    else { return nil }
+    guard Self.origin(of: bytes) == Checkpoint.origin(log: logID, epoch: epochID) else { return nil }
+    self.init(ofAny: bytes)
+  }
+
+  /// Which history a key record is of, as notes call it. Nil for what is none.
+  static func origin(of bytes: [UInt8]) -> String? {
+    bytes.count == byteCount ? Checkpoint.origin(log: bytes.rawSpan.id(2), epoch: bytes.rawSpan.id(18)) : nil
+  }
+
+  /// Of whatever log. Nil for what is no key record, or whose signatures do not verify.
+  init?(ofAny bytes: [UInt8]) {
+    guard bytes.count == Self.byteCount, bytes[0] == 1, bytes[1] <= 1 else { return nil }
     let publicKey = Array(bytes[66..<98])
     let previous = bytes[1] == 1 ? Array(bytes[34..<66]) : nil
     guard Ed25519.isValid(Array(bytes[98..<162]), of: Self.message(bytes), publicKey: publicKey) else { return nil }

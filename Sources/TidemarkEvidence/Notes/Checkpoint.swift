@@ -20,9 +20,9 @@ public struct Checkpoint: Sendable, Hashable {
   }
 
   /// What a log's history is called in its current epoch: `tidemark/<log id>/<epoch id>`, ids as 32 hexadecimal digits.
-  public static func origin(of identity: LogIdentity) -> String {
-    "tidemark/\(identity.logID.hexadecimal)/\(identity.epochID.hexadecimal)"
-  }
+  public static func origin(of identity: LogIdentity) -> String { origin(log: identity.logID, epoch: identity.epochID) }
+
+  static func origin(log: EventID, epoch: EventID) -> String { "tidemark/\(log.hexadecimal)/\(epoch.hexadecimal)" }
 
   /// The text of the note.
   public var text: String { "\(origin)\n\(head.size)\n\(Base64.text(head.root.bytes))\n" }

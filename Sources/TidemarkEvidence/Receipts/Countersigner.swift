@@ -1,11 +1,25 @@
 public import TidemarkLog
 
-/// Where a countersigner keeps the last head of each history that it signed.
+/// What a countersigner signed of a history.
+public struct CountersignedHead: Sendable, Hashable {
+  /// The history's size and root.
+  public let head: TreeHead
+  /// The time that was signed, in seconds since 1970.
+  public let seconds: UInt64
+
+  /// A head, and when it was signed.
+  public init(_ head: TreeHead, seconds: UInt64) {
+    self.head = head
+    self.seconds = seconds
+  }
+}
+
+/// Where a countersigner keeps what it signed last of each history.
 public protocol CountersignerMemory {
-  /// The last head under which it signed; nil for a history that it has not seen.
-  func head(of origin: String) throws -> TreeHead?
-  /// Keeps a head, durably, before the signature is given out.
-  func keep(_ head: TreeHead, of origin: String) throws
+  /// What it signed last; nil for a history that it has not seen.
+  func last(of origin: String) throws -> CountersignedHead?
+  /// Keeps what it is about to sign, durably, before the signature is given out.
+  func keep(_ next: CountersignedHead, of origin: String) throws
 }
 
 /// Signs under a device's checkpoint, with its own time, if the history only grew since it last did: the rules of a C2SP witness. The
@@ -29,7 +43,7 @@ public struct Countersigner {
   }
 
   /// The size that the next proof has to begin at: 0 for a history not seen before.
-  public func size(of origin: String) throws -> Offset { try memory.head(of: origin)?.size ?? 0 }
+  public func size(of origin: String) throws -> Offset { try memory.last(of: origin)?.head.size ?? 0 }
 
   /// Returns the checkpoint with one more signature. An earlier one of this key under it goes.
   ///
@@ -40,7 +54,9 @@ public struct Countersigner {
   ///   - time: by this server's clock; whole seconds are signed.
   ///
   /// Throws `LogError.Code.notProven` if the device's signature or the proof does not verify, `LogError.Code.inconsistent` if the size
-  /// falls or two heads of one size differ, `LogError.Code.unexpectedSize` if the proof begins elsewhere, and what the memory throws.
+  /// falls or two heads of one size differ, `LogError.Code.unexpectedSize` if the proof begins elsewhere, `LogError.Code.timeOutOfRange`
+  /// before the time that was signed last of this history, and what the memory throws. Then nothing is signed: a time that the clock does
+  /// not show would be a wrong one, and an earlier one would contradict the receipts before it.
   public func countersign(_ note: SignedNote, _ proof: ConsistencyProof, signedBy deviceKey: VerifierKey, at time: Timestamp) throws
     -> SignedNote
   {
@@ -52,7 +68,8 @@ public struct Countersigner {
     }
     let head = checkpoint.head
     let hasher = SHA256()
-    let known = try memory.head(of: checkpoint.origin) ?? TreeHead(size: 0, root: hasher.hash([]))
+    let last = try memory.last(of: checkpoint.origin) ?? CountersignedHead(TreeHead(size: 0, root: hasher.hash([])), seconds: 0)
+    let known = last.head
     if head.size < known.size || (head.size == known.size && head.root != known.root) {
       throw LogError(
         .inconsistent, "a history went back or was changed", offsets: min(head.size, known.size)..<known.size,
@@ -73,7 +90,14 @@ public struct Countersigner {
     guard time.nanoseconds >= 0 else {
       throw LogError(.timeOutOfRange, "a receipt's time is before 1970", advice: "set the server's clock")
     }
-    try memory.keep(head, of: checkpoint.origin)
-    return try note.cosigned(by: key, keys, seconds: UInt64(time.nanoseconds / 1_000_000_000))
+    let seconds = UInt64(time.nanoseconds / 1_000_000_000)
+    guard seconds >= last.seconds else {
+      throw LogError(
+        .timeOutOfRange, "a receipt would be earlier than the last one of its history",
+        why: "the clock says \(seconds) seconds since 1970, \(last.seconds) were signed",
+        advice: "set the server's clock; if it ran ahead before, wait until it is past that time, or sign with a new key under a new name")
+    }
+    try memory.keep(CountersignedHead(head, seconds: seconds), of: checkpoint.origin)
+    return try note.cosigned(by: key, keys, seconds: seconds)
   }
 }

@@ -22,8 +22,7 @@ extension Log {
   ///
   /// Throws errors of the file system, and `LogError.Code.corrupt` for damaged notes.
   public func acceptedSize(at time: Timestamp, _ policy: Policy) throws -> Offset {
-    let directory = "\(path)/\(History.folder)/\(identity.epochID.hexadecimal)"
-    let notes = try NoteFile(directory, environment.fileSystem).notes
+    let notes = try NoteFile(evidencePath, environment.fileSystem).notes
     let noted = notes.compactMap { try? Receipt($0, policy) }.filter(isOfThis).map { ($0.size, $0.time) }
     let logged = try receiptTimes(policy).map { ($0.size, $0.time) }
     return (noted + logged).filter { $0.1 <= time && $0.0 <= size }.map(\.0).max() ?? 0

@@ -43,20 +43,32 @@ public struct Descriptor: Sendable, Hashable {
   public func leaf(_ hasher: SHA256) -> Digest256 { hasher.hash([UInt8(0)].rawSpan, bytes.rawSpan) }
 }
 
-/// Hashes leaves one after another, without a copy of each descriptor.
-package struct LeafHasher: ~Copyable {
+/// Hashes the leaves of events, one after another from the first of a log on, without a copy of each descriptor: for who has the events,
+/// but no log, such as a server that they were shipped to.
+///
+/// ```swift
+/// let hasher = SHA256()
+/// var leaves = LeafHasher(hasher)
+/// var range = CompactRange()
+/// for event in events { range.append(leaves.leaf(event.view), hasher) }
+/// let root = range.root(hasher)
+/// ```
+public struct LeafHasher: ~Copyable {
   package let hasher: SHA256
   /// The byte 0, then a descriptor's first 100 bytes.
   private var prefix: [UInt8]
   private let empty: Digest256
-  /// Of the data of the session in force.
-  package private(set) var session: Digest256
+  /// SHA-256 of the data of the session in force behind the last leaf; zero if there is none.
+  public private(set) var session: Digest256
 
   private static let sessionAt = 5
   private static let extensionsAt = 37
   private static let dataAt = 69
 
-  package init(_ hasher: SHA256, session: Digest256) {
+  /// - Parameters:
+  ///   - hasher: what to hash with; by one thread at a time.
+  ///   - session: SHA-256 of the data of the session in force before the first event; zero if there is none.
+  public init(_ hasher: SHA256, session: Digest256 = .zero) {
     self.hasher = hasher
     self.session = session
     empty = hasher.hash([])
@@ -69,8 +81,8 @@ package struct LeafHasher: ~Copyable {
     session.store(in: &prefix, at: Self.sessionAt)
   }
 
-  /// The leaf of an event; a session record is in force for those behind it.
-  package mutating func leaf(_ event: EventView) -> Digest256 {
+  /// The leaf's hash of the next event, control events included. A session record is in force for those behind it.
+  public mutating func leaf(_ event: EventView) -> Digest256 {
     let data = event.data
     let extensions = event.extensionBytes
     let dataDigest = data.byteCount == 0 ? empty : hasher.hash(data)

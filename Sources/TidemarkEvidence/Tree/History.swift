@@ -25,7 +25,6 @@ public struct History: Sendable {
   /// Ranges of offsets that could not be read when they were hashed: their leaves are those of lost events.
   public private(set) var lost: [Finding] = []
 
-  static let folder = "evidence"
   static let groupCount: UInt64 = 256
 
   /// Takes up the tree of a log. Hashes what is new only with ``update()``, unless the tree has to be made again.
@@ -36,7 +35,7 @@ public struct History: Sendable {
   public init(_ log: Log) throws {
     self.log = log
     isWriter = log.isWriter
-    directory = "\(log.path)/\(Self.folder)/\(log.identity.epochID.hexadecimal)"
+    directory = log.evidencePath
     files = LevelFiles(directory, log.environment.fileSystem)
     frontier = Frontier()
     let bytes = try log.environment.fileSystem.contents("\(directory)/\(Frontier.name)")
@@ -60,7 +59,7 @@ public struct History: Sendable {
     self.log = log
     isWriter = false
     directory = ""
-    files = LevelFiles("\(log.path)/\(Self.folder)/none", log.environment.fileSystem)
+    files = LevelFiles("\(log.evidencePath)/none", log.environment.fileSystem)
     frontier = Frontier()
     try begin()
   }
@@ -88,7 +87,7 @@ public struct History: Sendable {
     var reader = try LeafReader(log, frontier.range.size..<end, session: frontier.session, hasher, observer: observer)
     if isWriter { try makeDirectory() }
     var range = frontier.range
-    while let leaf = try reader.next() { try append(leaf, to: &range, hasher) }
+    while range.size < end { try append(Self.leaves(&reader, upTo: min(end, Self.groupEnd(range.size))), to: &range, hasher) }
     frontier.range = range
     frontier.session = reader.session
     frontier.lastKeyRecord = reader.lastKeyRecord ?? frontier.lastKeyRecord
@@ -97,10 +96,23 @@ public struct History: Sendable {
     groups = [:]
   }
 
-  private mutating func append(_ leaf: Digest256, to range: inout CompactRange, _ hasher: SHA256) throws(LogError) {
-    if isWriter { try files.store(leaf, level: 0, index: range.size) }
-    try range.append(leaf, hasher) { (level, index, hash) throws(LogError) in
-      if isWriter { try files.store(hash, level: level, index: index) } else { memory.store(hash, level: level, index: index) }
+  private static func leaves(_ reader: inout LeafReader, upTo end: Offset) throws -> [Digest256] {
+    var leaves: [Digest256] = []
+    leaves.reserveCapacity(Int(groupCount))
+    while reader.position < end, let leaf = try reader.next() { leaves.append(leaf) }
+    return leaves
+  }
+
+  /// Where the group of 256 that an offset lies in ends.
+  private static func groupEnd(_ offset: Offset) -> Offset { (offset / groupCount + 1) * groupCount }
+
+  /// Adds leaves of one group.
+  private mutating func append(_ leaves: [Digest256], to range: inout CompactRange, _ hasher: SHA256) throws(LogError) {
+    if isWriter { try files.store(leaves, level: 0, from: range.size) }
+    for leaf in leaves {
+      try range.append(leaf, hasher) { (level, index, hash) throws(LogError) in
+        if isWriter { try files.store([hash], level: level, from: index) } else { memory.store(hash, level: level, index: index) }
+      }
     }
   }
 
@@ -108,7 +120,7 @@ public struct History: Sendable {
 
   private func makeDirectory() throws(LogError) {
     let fileSystem = log.environment.fileSystem
-    let parent = "\(log.path)/\(Self.folder)"
+    let parent = fileSystem.directory(of: directory)
     for (path, above) in [(parent, log.path), (directory, parent)] where try fileSystem.status(path) == nil {
       try fileSystem.makeDirectory(path)
       try fileSystem.syncDirectory(above)
@@ -137,9 +149,7 @@ public struct History: Sendable {
     // The group that the floor lies in keeps its leaves.
     if floor % Self.groupCount != 0 {
       let group = try hashes(level: 0, group: floor / Self.groupCount)
-      for (index, leaf) in group.enumerated() {
-        try files.store(leaf, level: 0, index: floor / Self.groupCount * Self.groupCount + UInt64(index))
-      }
+      try files.store(group, level: 0, from: floor / Self.groupCount * Self.groupCount)
     }
     frontier.floor = try compactRange(size: floor)
     try save(syncs: true)
@@ -206,7 +216,10 @@ public struct History: Sendable {
     // Removed before there was a tree, or lost: nothing tells what these events were.
     let hasher = SHA256()
     var range = CompactRange()
-    while range.size < first { try append(Descriptor(lost: range.size).leaf(hasher), to: &range, hasher) }
+    while range.size < first {
+      let group = range.size..<min(first, Self.groupEnd(range.size))
+      try append(group.map { Descriptor(lost: $0).leaf(hasher) }, to: &range, hasher)
+    }
     frontier = Frontier(range: range, session: hasher.hash(session: try LeafReader.sessionData(log, at: first)), floor: range)
   }
 }
@@ -292,7 +305,7 @@ extension History: TreeNodes {
   private mutating func leavesBehindFloor() throws(LogError) -> [Digest256] {
     let floor = frontier.floor.size
     if let known = groups[-1], known.index == floor { return known.hashes }
-    let end = (floor / Self.groupCount + 1) * Self.groupCount
+    let end = Self.groupEnd(floor)
     let hashes = try leaves(floor..<min(end, frontier.range.size))
     let start = floor % Self.groupCount
     let subtrees = Array(frontier.floor.subtrees.suffix(start.nonzeroBitCount))
@@ -344,7 +357,7 @@ extension History: TreeNodes {
         }
         throw altered(offsets)
       }
-      if isWriter && level > 0 { for (index, hash) in zip(range, hashes) { try files.store(hash, level: level, index: index) } }
+      if isWriter && level > 0 { try files.store(hashes, level: level, from: range.lowerBound) }
     }
     groups[level] = (group, hashes)
     return hashes

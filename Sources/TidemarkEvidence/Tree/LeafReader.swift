@@ -80,6 +80,12 @@ extension LeafReader {
   }
 }
 
+extension Log {
+  /// The data of the session in force at an offset, which begins the hashing of what follows: of the last session record before it. Empty if
+  /// there is none.
+  package func sessionData(inForceAt offset: Offset) throws -> [UInt8] { try LeafReader.sessionData(self, at: offset) }
+}
+
 extension SHA256 {
   /// Zero without a session.
   package func hash(session data: [UInt8]) -> Digest256 { data.isEmpty ? .zero : hash(data) }

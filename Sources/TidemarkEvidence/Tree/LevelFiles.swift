@@ -1,8 +1,8 @@
-internal import TidemarkLog
+package import TidemarkLog
 
 /// A directory with one file a level, and one for each 65,536 leaves: digests one behind the other, each at 32 times its index. All zeros
 /// stand for one that is not known.
-struct LevelFiles {
+package struct LevelFiles {
   let directory: String
   let files: any FileSystem
   private var open: [String: any File] = [:]
@@ -15,7 +15,7 @@ struct LevelFiles {
   private static let bufferByteCount = 64 << 10
   static let leavesPrefix = "leaves-"
 
-  init(_ directory: String, _ files: any FileSystem) {
+  package init(_ directory: String, _ files: any FileSystem) {
     self.directory = directory
     self.files = files
   }
@@ -35,12 +35,14 @@ struct LevelFiles {
     return file
   }
 
-  mutating func store(_ hash: Digest256, level: Int, index: UInt64) throws(LogError) {
+  /// Keeps digests of a level from an index on, all in one file.
+  package mutating func store(_ hashes: [Digest256], level: Int, from index: UInt64) throws(LogError) {
+    if hashes.isEmpty { return }
     let (name, position) = Self.place(level, index)
     if let known = pending[name], known.position + UInt64(known.bytes.count) != position || known.bytes.count >= Self.bufferByteCount {
       try write(name)
     }
-    pending[name, default: (position, [])].bytes += hash.bytes
+    pending[name, default: (position, [])].bytes.add(unsafe hashes.span.bytes)
   }
 
   private mutating func write(_ name: String) throws(LogError) {
@@ -53,7 +55,7 @@ struct LevelFiles {
   }
 
   /// Writes what waits, and makes it durable if asked to.
-  mutating func flush(syncs: Bool) throws(LogError) {
+  package mutating func flush(syncs: Bool) throws(LogError) {
     for name in pending.keys.sorted() { try write(name) }
     guard syncs else { return }
     for name in unsynced.sorted() {
@@ -66,7 +68,7 @@ struct LevelFiles {
   }
 
   /// Digests of a range that lies in one file, up to the first one that is not known.
-  mutating func load(level: Int, _ range: Range<UInt64>) throws(LogError) -> [Digest256] {
+  package mutating func load(level: Int, _ range: Range<UInt64>) throws(LogError) -> [Digest256] {
     if range.isEmpty { return [] }
     let (name, position) = Self.place(level, range.lowerBound)
     if pending[name] != nil { try write(name) }

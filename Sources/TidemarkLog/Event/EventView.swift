@@ -60,27 +60,31 @@ public struct EventView: ~Escapable {
     }
   }
 
-  @inlinable package var typeLength: Int { Int(record.u8(7)) }
-  @inlinable package var subjectLength: Int { Int(record.u16(44)) }
-  @inlinable package var actorLength: Int { Int(record.u8(42)) }
-  @inlinable package var contentTypeLength: Int { Int(record.u8(43)) }
-  @inlinable package var extensionsStart: Int { Record.fixedLength &+ typeLength &+ subjectLength &+ actorLength &+ contentTypeLength }
+  @inlinable @inline(__always) package var typeLength: Int { Int(record.u8(7)) }
+  @inlinable @inline(__always) package var subjectLength: Int { Int(record.u16(44)) }
+  @inlinable @inline(__always) package var actorLength: Int { Int(record.u8(42)) }
+  @inlinable @inline(__always) package var contentTypeLength: Int { Int(record.u8(43)) }
+  @inlinable @inline(__always) package var extensionsStart: Int {
+    Record.fixedLength &+ typeLength &+ subjectLength &+ actorLength &+ contentTypeLength
+  }
 
   /// UTF-8.
-  @inlinable public var typeBytes: RawSpan { @_lifetime(copy self) get { record.slice(Record.fixedLength, typeLength) } }
+  @inlinable @inline(__always) public var typeBytes: RawSpan { @_lifetime(copy self) get { record.slice(Record.fixedLength, typeLength) } }
   /// UTF-8; empty if there is no subject.
-  @inlinable public var subjectBytes: RawSpan { @_lifetime(copy self) get { record.slice(Record.fixedLength + typeLength, subjectLength) } }
+  @inlinable @inline(__always) public var subjectBytes: RawSpan {
+    @_lifetime(copy self) get { record.slice(Record.fixedLength + typeLength, subjectLength) }
+  }
   /// UTF-8; empty if there is no actor.
-  @inlinable public var actorBytes: RawSpan {
+  @inlinable @inline(__always) public var actorBytes: RawSpan {
     @_lifetime(copy self) get { record.slice(Record.fixedLength + typeLength + subjectLength, actorLength) }
   }
   /// UTF-8; empty if there is no content type.
-  @inlinable public var contentTypeBytes: RawSpan {
+  @inlinable @inline(__always) public var contentTypeBytes: RawSpan {
     @_lifetime(copy self) get { record.slice(Record.fixedLength + typeLength + subjectLength + actorLength, contentTypeLength) }
   }
   package var extensionBytes: RawSpan { @_lifetime(copy self) get { record.slice(extensionsStart, Int(record.u16(46))) } }
   /// Opaque to the engine.
-  @inlinable public var data: RawSpan {
+  @inlinable @inline(__always) public var data: RawSpan {
     @_lifetime(copy self) get {
       let start = extensionsStart &+ Int(record.u16(46))
       return record.slice(start, record.byteCount &- start)

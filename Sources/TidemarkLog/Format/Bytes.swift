@@ -60,6 +60,19 @@ extension RawSpan {
   }
 }
 
+extension RawSpan {
+  /// Whether it comes first in the order of bytes.
+  package func precedes(_ other: RawSpan) -> Bool {
+    let order = unsafe withUnsafeBytes { left in
+      unsafe other.withUnsafeBytes { right in
+        guard let first = left.baseAddress, let second = right.baseAddress else { return Int32(0) }
+        return unsafe memcmp(first, second, min(left.count, right.count))
+      }
+    }
+    return order == 0 ? byteCount < other.byteCount : order < 0
+  }
+}
+
 extension MutableRawSpan {
   @inline(__always) mutating func store(_ value: some FixedWidthInteger & BitwiseCopyable, at position: Int) {
     storeBytes(of: value.littleEndian, toByteOffset: position, as: type(of: value))
@@ -74,9 +87,9 @@ extension [UInt8] {
     }
   }
 
-  package var rawSpan: RawSpan { @_lifetime(borrow self) get { unsafe span.bytes } }
+  @inlinable package var rawSpan: RawSpan { @_lifetime(borrow self) get { unsafe span.bytes } }
 
-  package mutating func store(_ value: some FixedWidthInteger & BitwiseCopyable, at position: Int) {
+  @inlinable @inline(__always) package mutating func store(_ value: some FixedWidthInteger & BitwiseCopyable, at position: Int) {
     unsafe withUnsafeMutableBytes { unsafe $0.storeBytes(of: value.littleEndian, toByteOffset: position, as: type(of: value)) }
   }
 
@@ -102,7 +115,7 @@ extension [UInt8] {
 
   // Appending, for structures of variable length.
 
-  package mutating func add(_ value: some FixedWidthInteger & BitwiseCopyable) {
+  @inlinable @inline(__always) package mutating func add(_ value: some FixedWidthInteger & BitwiseCopyable) {
     unsafe Swift.withUnsafeBytes(of: value.littleEndian) { unsafe append(contentsOf: $0) }
   }
 
@@ -122,6 +135,9 @@ extension [UInt8] {
 }
 
 extension String {
+  /// Its UTF-8.
+  package var rawSpan: RawSpan { @_lifetime(borrow self) get { unsafe utf8Span.span.bytes } }
+
   /// The longest prefix of whole characters that takes at most `count` bytes of UTF-8.
   package func utf8Prefix(_ count: Int) -> Substring {
     guard utf8.count > count else { return self[...] }

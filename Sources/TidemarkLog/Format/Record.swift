@@ -52,6 +52,8 @@ public struct EventKind: RawRepresentable, Hashable, Sendable {
   public static let keyRotation = EventKind(rawValue: 5)
   /// The destruction of a subject's key.
   public static let erasure = EventKind(rawValue: 6)
+  /// All events before it were salvaged from the log that it names.
+  public static let salvage = EventKind(rawValue: 7)
 
   /// Whether ``Log/stage(control:data:)`` takes it: 4 to 6, and 16 and up.
   var canBeStaged: Bool { (4...6).contains(rawValue) || rawValue >= 16 }

@@ -9,6 +9,11 @@ package struct Environment: Sendable {
     try runThread(name: name, lowPriority: isLow, body)
   }
 
+  /// The system's.
+  package init(clock: any DeviceClock = SystemClock()) {
+    self.init(fileSystem: POSIXFileSystem(), clock: clock, random: SystemRandom())
+  }
+
   package init(fileSystem: any FileSystem, clock: any DeviceClock, random: any RandomSource) {
     self.fileSystem = fileSystem
     self.clock = clock

@@ -55,7 +55,7 @@ public final class Log: Sendable {
   }
 
   private static func environment(_ options: LogOptions) -> Environment {
-    Environment(fileSystem: POSIXFileSystem(), clock: options.clock, random: SystemRandom())
+    Environment(clock: options.clock)
   }
 
   @discardableResult
@@ -78,6 +78,8 @@ public final class Log: Sendable {
   /// Id, epochs and parameters.
   public var identity: LogIdentity { core.lock.withLock { core.identity } }
   package var environment: Environment { core.environment }
+  /// Where evidence of the current epoch is kept.
+  package var evidencePath: String { core.lock.withLock { core.evidencePath } }
   package var isWriter: Bool { core.isWriter }
   /// What opening found and did.
   public var recoveryReport: RecoveryReport { core.lock.withLock { core.report } }
@@ -186,10 +188,9 @@ public final class Log: Sendable {
 
   /// Removes whole segments below `floor`, oldest first, after an event that says so is durable. Returns the first offset that is kept.
   ///
-  /// A log with evidence is trimmed by `Evidence.trim(below:)` of `TidemarkEvidence`, which keeps what its history needs.
-  ///
   /// Never more than asked for, often less: the segment that holds `floor` stays. Throws ``LogError/Code/offsetOutOfRange`` beyond the end,
-  /// and errors of the file system.
+  /// ``LogError/Code/evidenceNeedsHistory`` for a log with evidence, which `Evidence.trim(below:)` of `TidemarkEvidence` trims, and errors
+  /// of the file system.
   ///
   /// ```swift
   /// let first = try log.trim(below: settled)
@@ -225,7 +226,8 @@ public final class Log: Sendable {
     try Verification.run(LogDirectory(path: path), environment.fileSystem, durableFloor: options.durableFloor, progress: nil)
   }
 
-  /// Copies what can be read of a damaged log into a new one, at the same offsets. The old one is only read.
+  /// Copies what can be read of a damaged log into a new one, at the same offsets, and an event behind them that says which log they are
+  /// of. The old one is only read.
   ///
   /// The new one is built beside `newPath` and gets that name when it is whole, so whatever has that name is never a part of it.
   /// Throws ``LogError/Code/alreadyExists`` if something but an empty directory is there, and errors of the file system.

@@ -46,7 +46,13 @@ extension LogCore {
   /// Commits a control record of a module, behind the session if that is new and what is staged, and syncs it. Returns its offset.
   func commit(_ control: StagedControl) throws(LogError) -> Offset {
     try check(control)
-    return try withTurn { () throws(LogError) -> Offset in
+    return try commitUnchecked(control)
+  }
+
+  /// Likewise, of whatever kind.
+  @discardableResult
+  func commitUnchecked(_ control: StagedControl) throws(LogError) -> Offset {
+    try withTurn { () throws(LogError) -> Offset in
       try self.checkWriter()
       try self.flush()
       return try self.append(control, takesStaged: true)
@@ -58,6 +64,7 @@ extension LogCore {
   /// - Parameter evidence: what the record says of the history below where the log will begin.
   func trim(below floor: Offset, evidence: TrimEvidence? = nil) throws(LogError) -> Offset {
     try resumeIfSuspended()
+    if evidence == nil { try checkEvidenceIsNotKept() }
     try flushForReading()
     let newFloor = try lock.withLock { () throws(LogError) -> Offset? in
       try checkWritable()
@@ -86,6 +93,19 @@ extension LogCore {
     }
     try removeTrimmed(newFloor)
     return newFloor
+  }
+
+  /// Where evidence of the current epoch is kept. With the lock held.
+  var evidencePath: String { "\(directory.evidence)/\(identity.epochID.hexadecimal)" }
+
+  /// Evidence of events that are gone needs what only its own trimming writes down.
+  private func checkEvidenceIsNotKept() throws(LogError) {
+    let place = lock.withLock { evidencePath }
+    guard try files.status(place) != nil else { return }
+    throw LogError(
+      .evidenceNeedsHistory, "a log with evidence can't be trimmed this way", file: place,
+      why: "nothing of what was signed of its history could be checked any more",
+      advice: "use `Evidence.trim(below:)` of TidemarkEvidence, or `tidemark trim`")
   }
 
   /// Where the log would begin; nil if no whole segment lies below. With the lock held.

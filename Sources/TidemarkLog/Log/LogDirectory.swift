@@ -8,6 +8,8 @@ struct LogDirectory: Sendable {
   var segments: String { path + "/segments" }
   var index: String { path + "/index" }
   var torn: String { path + "/torn" }
+  /// What `TidemarkEvidence` keeps: a directory for each epoch.
+  var evidence: String { path + "/evidence" }
 
   func segment(_ name: String) -> String { "\(segments)/\(name)" }
 

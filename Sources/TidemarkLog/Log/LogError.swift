@@ -78,6 +78,8 @@ public struct LogError: Error, Sendable, Equatable {
     /// A sealed segment's index, id pages, footer or header, or the merged id index, is damaged. No event is lost by it. The writer that
     /// meets it makes it again in the background; ``Log/seal()`` looks for it and makes it again at once.
     public static let damagedIndex = Code("damagedIndex")
+    /// A log with evidence was to be trimmed without what its evidence needs.
+    public static let evidenceNeedsHistory = Code("evidenceNeedsHistory")
     /// A bound makes no sense (a range upside down, an option out of its limits).
     public static let invalidArgument = Code("invalidArgument")
 

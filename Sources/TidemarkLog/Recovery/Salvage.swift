@@ -1,4 +1,5 @@
-/// Copies what can be read of a damaged log into a new one, at the same offsets. What can't be read becomes a gap there.
+/// Copies what can be read of a damaged log into a new one, at the same offsets. What can't be read becomes a gap there. Behind the last
+/// offset an event says which log they are from.
 ///
 /// The new log is built beside its place under another name, and gets its own when it is whole and durable.
 struct Salvage {
@@ -28,6 +29,10 @@ struct Salvage {
     var salvage = Salvage(source, unfinished, environment, options, identity)
     let report = try salvage.run(progress)
     try LogCore.writeIdentity(identity, generation: 1, unfinished, files)
+    let made = try LogCore.openForWriting(unfinished.path, options, environment)
+    defer { try? made.close() }
+    try made.commitUnchecked(StagedControl(kind: .salvage, data: SalvageRecord(source.lock.withLock { source.identity }).encode()))
+    try made.close()
     try files.rename(unfinished.path, to: String(place))
     try LogCore.syncName(of: String(place), files)
     return report

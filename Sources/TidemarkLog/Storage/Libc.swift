@@ -80,7 +80,7 @@ package final class Locked<Value>: @unchecked Sendable {
 
   func set(_ value: UInt32) { unsafe tidemark_store32(word, value) }
 
-  func wakeAll() { unsafe tidemark_wake_all(word) }
+  package func wakeAll() { unsafe tidemark_wake_all(word) }
 
   package func increment() {
     _ = unsafe tidemark_add32(word, 1)

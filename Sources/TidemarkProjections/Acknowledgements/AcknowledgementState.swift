@@ -50,14 +50,10 @@ public struct AcknowledgementState: Sendable, Equatable {
     public internal(set) var place = ""
   }
 
-  struct Pair: Hashable {
-    var item: String
-    var person: String
-  }
-
   /// By their names.
-  public private(set) var items: [String: Item] = [:]
-  private var records: [Pair: Record] = [:]
+  public private(set) var items = ValuesByKey<Item>()
+  /// By item, then by person.
+  private var records = ValuesByKey<ValuesByKey<Record>>()
 
   init() {}
 
@@ -65,21 +61,21 @@ public struct AcknowledgementState: Sendable, Equatable {
     switch fact {
     case .published(let item, let version, let isMaterial):
       items[item, default: Item()].versions[version] = isMaterial
-      items[item]?.isWithdrawn = false
+      items[item, default: Item()].isWithdrawn = false
     case .withdrawn(let item): items[item, default: Item()].isWithdrawn = true
     case .asked(let item, let person, let site): note(item, person, site)
     case .acknowledged(let item, let person, let version, let site):
       note(item, person, site)
-      let pair = Pair(item: item, person: person)
       // Said twice, the first counts.
-      if records[pair]?.versions[version] == nil { records[pair]?.versions[version] = place }
+      if record(of: item, by: person)?.versions[version] == nil {
+        records[item, default: ValuesByKey()][person, default: Record()].versions[version] = place
+      }
     }
   }
 
   private mutating func note(_ item: String, _ person: String, _ place: String?) {
-    let pair = Pair(item: item, person: person)
-    if records[pair] == nil { records[pair] = Record() }
-    if let place { records[pair]?.place = place }
+    let known = record(of: item, by: person)
+    records[item, default: ValuesByKey()][person, default: Record()].place = place ?? known?.place ?? ""
   }
 
   // MARK: Questions
@@ -90,12 +86,12 @@ public struct AcknowledgementState: Sendable, Equatable {
   /// if case .reacknowledge(_, let current) = state.status(of: "notice-3", by: "kim") { ask("kim", current) }
   /// ```
   public func status(of item: String, by person: String) -> Status? {
-    records[Pair(item: item, person: person)].map { status(items[item], $0) }
+    record(of: item, by: person).map { status(items[item], $0) }
   }
 
   /// Of every pair of item and person.
   var statuses: [(item: String, person: String, status: Status)] {
-    records.map { pair, record in (pair.item, pair.person, status(items[pair.item], record)) }
+    records.flatMap { item, persons in persons.map { person, record in (item, person, status(items[item], record)) } }
   }
 
   private func status(_ item: Item?, _ record: Record) -> Status {
@@ -109,14 +105,14 @@ public struct AcknowledgementState: Sendable, Equatable {
   }
 
   /// What a person has acknowledged of an item; nil if the person was neither asked nor has acknowledged it.
-  public func record(of item: String, by person: String) -> Record? { records[Pair(item: item, person: person)] }
+  public func record(of item: String, by person: String) -> Record? { records[item]?[person] }
 
   /// All who were asked about an item or have acknowledged it, by name.
-  public func persons(of item: String) -> [String] { records.keys.filter { $0.item == item }.map(\.person).sorted() }
+  public func persons(of item: String) -> [String] { records[item]?.sortedKeys ?? [] }
 
   /// Versions that a person has acknowledged and that were never published, in order: they count from the moment they are.
   public func unseenVersions(of item: String, by person: String) -> [UInt64] {
-    let record = records[Pair(item: item, person: person)]
+    let record = record(of: item, by: person)
     return (record?.versions.keys.filter { items[item]?.versions[$0] == nil } ?? []).sorted()
   }
 
@@ -125,11 +121,10 @@ public struct AcknowledgementState: Sendable, Equatable {
   /// ```swift
   /// let waiting = state.totals(of: "notice-3")["gate-7"]?.pending ?? 0
   /// ```
-  public func totals(of item: String? = nil) -> [String: Totals] {
-    var totals: [String: Totals] = [:]
-    for (pair, record) in records where item == nil || item == pair.item {
-      let status = status(items[pair.item], record)
-      totals[record.place, default: Totals()].count(status)
+  public func totals(of item: String? = nil) -> ValuesByKey<Totals> {
+    var totals = ValuesByKey<Totals>()
+    for (name, persons) in records where item.map({ $0.hasBytes(of: name) }) ?? true {
+      for (_, record) in persons { totals[record.place, default: Totals()].count(status(items[name], record)) }
     }
     return totals
   }
@@ -151,15 +146,17 @@ public struct AcknowledgementState: Sendable, Equatable {
         bytes.append(isMaterial ? 1 : 0)
       }
     }
-    bytes.add(UInt64(records.count))
-    for (pair, record) in records {
-      bytes.add(text: pair.item)
-      bytes.add(text: pair.person)
-      bytes.add(text: record.place)
-      bytes.add(UInt64(record.versions.count))
-      for (version, place) in record.versions {
-        bytes.add(version)
-        bytes.add(place: place)
+    bytes.add(UInt64(records.reduce(0) { $0 + $1.value.count }))
+    for (item, persons) in records {
+      for (person, record) in persons {
+        bytes.add(text: item)
+        bytes.add(text: person)
+        bytes.add(text: record.place)
+        bytes.add(UInt64(record.versions.count))
+        for (version, place) in record.versions {
+          bytes.add(version)
+          bytes.add(place: place)
+        }
       }
     }
     return bytes
@@ -179,14 +176,14 @@ public struct AcknowledgementState: Sendable, Equatable {
       items[name] = item
     }
     for _ in 0..<(try reader.count(elementByteCount: 20)) {
-      let pair = Pair(item: try reader.text(), person: try reader.text())
+      let (item, person) = (try reader.text(), try reader.text())
       var record = Record()
       record.place = try reader.text()
       for _ in 0..<(try reader.count(elementByteCount: 24)) {
         let version = try reader.u64()
         record.versions[version] = try reader.place()
       }
-      records[pair] = record
+      records[item, default: ValuesByKey()][person] = record
     }
     try reader.finish()
   }

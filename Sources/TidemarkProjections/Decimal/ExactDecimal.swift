@@ -10,11 +10,18 @@ internal import TidemarkLog
 /// print(price + ExactDecimal(1))  // 20.9
 /// ```
 public struct ExactDecimal: Sendable {
-  /// `coefficient` over 10 to the power of `scale`, 0 to 18; does not count where `wide` is there.
+  /// `coefficient` over 10 to the power of `scale`, 0 to 18; does not count where there is a `heap`.
   private var coefficient: Int64
   private var scale: UInt8
-  /// What does not fit.
-  private var wide: WideDecimal?
+  /// What does not fit, on the heap: so the others are small.
+  private var heap: Heap?
+
+  private final class Heap: Sendable {
+    let wide: WideDecimal
+    init(_ wide: WideDecimal) { self.wide = wide }
+  }
+
+  private var wide: WideDecimal? { heap?.wide }
 
   private init(_ coefficient: Int64, scale: Int) {
     self.coefficient = coefficient
@@ -26,7 +33,7 @@ public struct ExactDecimal: Sendable {
       self.init(coefficient, scale: scale)
     } else {
       self.init(0, scale: 0)
-      self.wide = wide
+      heap = Heap(wide)
     }
   }
 
@@ -42,7 +49,7 @@ public struct ExactDecimal: Sendable {
 
   /// The same number with the shortest fraction: each number has one such form.
   private var shortest: ExactDecimal {
-    guard wide == nil else { return self }
+    guard heap == nil else { return self }
     var result = self
     while result.scale > 0 && result.coefficient % 10 == 0 {
       result.coefficient /= 10
@@ -89,7 +96,7 @@ public struct ExactDecimal: Sendable {
 
   /// The exact sum.
   public static func + (left: ExactDecimal, right: ExactDecimal) -> ExactDecimal {
-    if left.wide == nil && right.wide == nil {
+    if left.heap == nil && right.heap == nil {
       if left.scale == right.scale {
         let (sum, overflow) = left.coefficient.addingReportingOverflow(right.coefficient)
         if !overflow { return ExactDecimal(sum, scale: Int(left.scale)) }
@@ -104,11 +111,20 @@ public struct ExactDecimal: Sendable {
   }
 
   /// Adds in place.
-  public static func += (left: inout ExactDecimal, right: ExactDecimal) { left = left + right }
+  @inline(__always) public static func += (left: inout ExactDecimal, right: ExactDecimal) {
+    if left.scale == right.scale && left.heap == nil && right.heap == nil {
+      let (sum, overflow) = left.coefficient.addingReportingOverflow(right.coefficient)
+      if !overflow {
+        left.coefficient = sum
+        return
+      }
+    }
+    left = left + right
+  }
 
   /// The number with the other sign.
   public static prefix func - (number: ExactDecimal) -> ExactDecimal {
-    if number.wide == nil && number.coefficient != .min { return ExactDecimal(-number.coefficient, scale: Int(number.scale)) }
+    if number.heap == nil && number.coefficient != .min { return ExactDecimal(-number.coefficient, scale: Int(number.scale)) }
     var wide = number.widened
     wide.isNegative.toggle()
     return ExactDecimal(wide)

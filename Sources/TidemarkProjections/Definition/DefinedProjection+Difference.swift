@@ -9,7 +9,7 @@ extension DefinedProjection {
     public var after: Row?
   }
 
-  /// The keys whose rows differ between two states, in the order of keys.
+  /// The keys whose rows differ between two states, in the order of the keys' bytes.
   ///
   /// ```swift
   /// let evening = try runner.state(asOf: 120_000).state
@@ -19,9 +19,9 @@ extension DefinedProjection {
     var found: [Difference] = []
     var old = rows(of: before)[...]
     var new = rows(of: after)[...]
-    while let key = [old.first?.key, new.first?.key].compactMap({ $0 }).min() {
-      let left = old.first?.key == key ? old.removeFirst() : nil
-      let right = new.first?.key == key ? new.removeFirst() : nil
+    while let key = [old.first?.key, new.first?.key].compactMap({ $0 }).min(by: { $0.precedes($1) }) {
+      let left = old.first?.key.hasBytes(of: key) ?? false ? old.removeFirst() : nil
+      let right = new.first?.key.hasBytes(of: key) ?? false ? new.removeFirst() : nil
       if left != right { found.append(Difference(key: key, before: left, after: right)) }
     }
     return found

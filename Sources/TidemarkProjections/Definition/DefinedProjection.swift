@@ -11,10 +11,10 @@ public struct DefinedProjection: Projection {
   /// The value by key, as the fold keeps it: in one of these, the others stay empty.
   public struct State: Sendable, Equatable {
     // One of them is used, as the fold says. No enum: changing what a case holds would copy it.
-    var counts: [String: UInt64] = [:]
-    var sums: [String: SumByKey.Total] = [:]
-    var extremes: [String: ExtremesByKey.Extremes] = [:]
-    var latest: [String: LatestByKey.Latest] = [:]
+    var counts = ValuesByKey<UInt64>()
+    var sums = ValuesByKey<SumByKey.Total>()
+    var extremes = ValuesByKey<ExtremesByKey.Extremes>()
+    var latest = ValuesByKey<LatestByKey.Latest>()
     var presence = Presence.State()
     var acknowledgements = AcknowledgementState()
     /// The release of the time zone database that its windows go by, if they go by that; a snapshot holds it.
@@ -79,21 +79,28 @@ public struct DefinedProjection: Projection {
   public func apply(_ event: EventView, at place: Place, to state: inout State) throws {
     switch folder {
     case .count(let projection):
-      guard let key = try projection.key(event, place) else { return }
-      state.changes?.note(key, in: state.counts)
-      projection.add(key, to: &state.counts)
+      try projection.key(event, place)?.withBytes(of: event) { key in
+        state.changes?.note(key)
+        projection.add(key, to: &state.counts)
+      }
     case .sum(let projection):
       guard let found = try projection.extract(event, place) else { return }
-      state.changes?.note(found.key, in: state.sums)
-      projection.add(found, to: &state.sums)
+      found.key.withBytes(of: event) { key in
+        state.changes?.note(key)
+        projection.add(found.value, of: key, to: &state.sums)
+      }
     case .extremes(let projection):
       guard let found = try projection.extract(event, place) else { return }
-      state.changes?.note(found.key, in: state.extremes)
-      projection.add(found, to: &state.extremes)
+      found.key.withBytes(of: event) { key in
+        state.changes?.note(key)
+        projection.add(found.value, of: key, to: &state.extremes)
+      }
     case .latest(let projection):
       guard let found = try projection.extract(event, place) else { return }
-      state.changes?.note(found.key, in: state.latest)
-      projection.add(found, event.offset, at: place, to: &state.latest)
+      found.key.withBytes(of: event) { key in
+        state.changes?.note(key)
+        projection.add(found, event.offset, at: place, of: key, to: &state.latest)
+      }
     case .presence(let projection): try projection.apply(event, at: place, to: &state.presence)
     case .acknowledgements(let projection): try projection.apply(event, at: place, to: &state.acknowledgements)
     }
@@ -102,22 +109,26 @@ public struct DefinedProjection: Projection {
   public func retract(_ event: EventView, at place: Place, from state: inout State) throws -> Bool {
     switch folder {
     case .count(let projection):
-      guard let key = try projection.key(event, place) else { return true }
-      state.changes?.note(key, in: state.counts)
-      return projection.remove(key, from: &state.counts)
+      try projection.key(event, place)?.withBytes(of: event) { key in
+        state.changes?.note(key)
+        return projection.remove(key, from: &state.counts)
+      } ?? true
     case .sum(let projection):
-      guard let found = try projection.extract(event, place) else { return true }
-      state.changes?.note(found.key, in: state.sums)
-      return projection.remove(found, from: &state.sums)
+      try projection.extract(event, place).flatMap { found in
+        found.key.withBytes(of: event) { key in
+          state.changes?.note(key)
+          return projection.remove(found.value, of: key, from: &state.sums)
+        }
+      } ?? true
     case .extremes(let projection):
-      guard let found = try projection.extract(event, place) else { return true }
-      state.changes?.note(found.key, in: state.extremes)
-      return projection.remove(found, from: &state.extremes)
-    case .latest(let projection):
-      guard let found = try projection.extract(event, place) else { return true }
-      state.changes?.note(found.key, in: state.latest)
-      return projection.remove(found, event.offset, at: place, from: &state.latest)
-    case .presence, .acknowledgements: return false
+      try projection.extract(event, place).flatMap { found in
+        found.key.withBytes(of: event) { key in
+          state.changes?.note(key)
+          return projection.remove(found.value, of: key, from: &state.extremes)
+        }
+      } ?? true
+    case .latest(let projection): try projection.retract(event, at: place, from: &state.latest)
+    case .presence, .acknowledgements: false
     }
   }
 
@@ -155,7 +166,7 @@ public struct DefinedProjection: Projection {
 
   // MARK: Rows
 
-  /// The table, in the order of keys.
+  /// The table, in the order of the keys' bytes.
   public func rows(of state: State) -> [Row] {
     let rows: [Row] =
       switch folder {
@@ -176,6 +187,6 @@ public struct DefinedProjection: Projection {
       case .presence: state.presence.rows(per: definition.subject)
       case .acknowledgements: state.acknowledgements.rows(per: definition.subject)
       }
-    return rows.sorted { $0.key < $1.key }
+    return rows.sorted { $0.key.precedes($1.key) }
   }
 }

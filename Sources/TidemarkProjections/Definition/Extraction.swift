@@ -16,7 +16,7 @@ struct Extraction: Sendable {
   private func isMine(_ event: EventView) -> Bool { types.isEmpty || types.contains(event.type) }
 
   /// Nil if the event does not concern the definition.
-  private func read(_ event: EventView, _ place: Place) throws(UnreadableEvent) -> (key: String, rest: ArraySlice<FieldReader.Found>)? {
+  private func read(_ event: EventView, _ place: Place) throws(UnreadableEvent) -> (key: EventKey, rest: ArraySlice<FieldReader.Found>)? {
     guard isMine(event) else { return nil }
     let found = try reader.read(event)
     var count = definition.key.count
@@ -38,7 +38,7 @@ struct Extraction: Sendable {
         parts.append(window.text(at: place.time))
       }
     }
-    return (parts.count == 1 ? parts[0] : joinedKey(parts), found[count...])
+    return (.text(parts.count == 1 ? parts[0] : joinedKey(parts)), found[count...])
   }
 
   private static func time(_ found: FieldReader.Found?, _ field: EventField) throws(UnreadableEvent) -> RFC3339 {
@@ -48,7 +48,7 @@ struct Extraction: Sendable {
     return time
   }
 
-  func key(_ event: EventView, _ place: Place) throws(UnreadableEvent) -> String? { try read(event, place)?.key }
+  func key(_ event: EventView, _ place: Place) throws(UnreadableEvent) -> EventKey? { try read(event, place)?.key }
 
   func number(_ event: EventView, _ place: Place) throws -> Keyed<ExactDecimal>? {
     guard let (key, rest) = try read(event, place) else { return nil }

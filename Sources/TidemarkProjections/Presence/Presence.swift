@@ -27,18 +27,20 @@ public struct Presence: Projection {
   /// Who is where.
   public struct State: Sendable, Equatable {
     /// By place, then by person: the sign-in since which they are there.
-    public internal(set) var places: [String: [String: Place]] = [:]
+    public internal(set) var places = ValuesByKey<ValuesByKey<Place>>()
     /// Sign-outs of people who had not signed in there.
     public internal(set) var unmatchedSignOutCount: UInt64 = 0
 
     /// Who is at a place, by name.
-    public func persons(at place: String) -> [String] { (places[place]?.keys.sorted()) ?? [] }
+    public func persons(at place: String) -> [String] { places[place]?.sortedKeys ?? [] }
 
     /// The places where a person is, by name: more than one if a sign-out is missing.
-    public func places(of person: String) -> [String] { places.filter { $0.value[person] != nil }.keys.sorted() }
+    public func places(of person: String) -> [String] { places.sortedKeys.filter { places[$0]?[person] != nil } }
 
     /// How many people are at each place where anyone is.
-    public var totals: [String: Int] { places.mapValues(\.count) }
+    public var totals: ValuesByKey<Int> {
+      places.reduce(into: ValuesByKey()) { totals, place in totals[place.key] = place.value.count }
+    }
   }
 
   public let name: String
@@ -62,12 +64,13 @@ public struct Presence: Projection {
     case nil: break
     // Signed in twice, they are there since the first time.
     case .signedIn(let person, let site)?:
-      if state.places[site]?[person] == nil { state.places[site, default: [:]][person] = place }
+      if state.places[site]?[person] == nil { state.places[site, default: ValuesByKey()][person] = place }
     case .signedOut(let person, let site)?:
       let left = site.map { [$0] } ?? state.places(of: person)
       var isMatched = false
-      for site in left where state.places[site]?.removeValue(forKey: person) != nil {
+      for site in left where state.places[site]?[person] != nil {
         isMatched = true
+        state.places[site, default: ValuesByKey()][person] = nil
         if state.places[site]?.isEmpty == true { state.places[site] = nil }
       }
       if !isMatched { state.unmatchedSignOutCount += 1 }
@@ -79,7 +82,7 @@ public struct Presence: Projection {
   public func encode(_ state: State) -> [UInt8] {
     var bytes: [UInt8] = [1]
     bytes.add(state.unmatchedSignOutCount)
-    bytes.add(UInt64(state.places.values.reduce(0) { $0 + $1.count }))
+    bytes.add(UInt64(state.places.reduce(0) { $0 + $1.value.count }))
     for (site, persons) in state.places {
       for (person, place) in persons {
         bytes.add(text: site)
@@ -98,7 +101,7 @@ public struct Presence: Projection {
     for _ in 0..<(try reader.count(elementByteCount: 24)) {
       let site = try reader.text()
       let person = try reader.text()
-      state.places[site, default: [:]][person] = try reader.place()
+      state.places[site, default: ValuesByKey()][person] = try reader.place()
     }
     try reader.finish()
     return state

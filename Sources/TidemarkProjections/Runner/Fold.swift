@@ -11,6 +11,8 @@ struct Fold<State: Sendable>: Sendable {
 /// How far a fold has come, and what it met. Apart from the state, which can be of any type: this is touched at each event.
 struct Ledger: Sendable {
   var position: Offset = 0
+  /// The last event of a caller that was taken in, if that is known.
+  var last: Last?
   /// The latest time of an event below `position`, control events aside.
   var latestTime = Timestamp.earliest
   var corrections = Corrections()
@@ -21,6 +23,11 @@ struct Ledger: Sendable {
   var missingBelow: Offset = 0
   /// What was corrected from this place on could not be mended: the state does not count until it was folded again.
   var refoldFrom: Offset?
+
+  struct Last {
+    var offset: Offset
+    var id: EventID
+  }
 
   var report: ProjectionReport {
     var report = ProjectionReport()

@@ -10,6 +10,12 @@ struct Folder<P: Projection> {
 
   typealias Progress = (FoldProgress) -> Bool
 
+  /// Where a fold stands still on its way, as often as there is a next offset to do so, and what is done there.
+  struct Stops {
+    var next: (Offset) -> Offset?
+    var pause: (inout Fold<P.State>) throws(LogError) -> Void
+  }
+
   private func query(_ range: Range<Offset>) -> Query {
     Query(offsets: range, times: latest.map { .earliest...$0 }, onDamage: policy == .fail ? .fail : .skip)
   }
@@ -17,24 +23,57 @@ struct Folder<P: Projection> {
   // MARK: Going on
 
   /// Takes the events from where the fold stands up to `end`, which is not beyond the log's. If it throws, what was folded stays.
-  func advance(_ fold: inout Fold<P.State>, to end: Offset, _ progress: Progress?) throws(LogError) {
+  func advance(_ fold: inout Fold<P.State>, to end: Offset, _ progress: Progress?, stops: Stops? = nil) throws(LogError) {
     guard fold.ledger.position < end else { return }
-    do { try walk(&fold.ledger, &fold.state, to: end, progress) } catch { throw typed(error, fold.ledger.position) }
+    do { try walk(&fold.ledger, &fold.state, to: end, progress, stops) } catch { throw typed(error, fold.ledger.position) }
   }
 
-  private func walk(_ ledger: inout Ledger, _ state: inout P.State, to end: Offset, _ progress: Progress?) throws {
+  private func walk(_ ledger: inout Ledger, _ state: inout P.State, to end: Offset, _ progress: Progress?, _ stops: Stops?) throws {
     var cursor = try log.read(seen: query(ledger.position..<end))
     var count = 0
-    while let event = try cursor.next() {
-      try take(event, &ledger, &state)
-      count &+= 1
-      if count & 1023 == 0 { try check(progress, ledger.position, end) }
-    }
-    ledger.damagedOffsetCount += Self.lost(cursor.gaps)
+    var stop = stops?.next(ledger.position) ?? end
+    // Of what the cursor passed over, as much as the fold has counted.
+    var lost: UInt64 = 0
+    defer { ledger.damagedOffsetCount += Self.lost(cursor.gaps, below: ledger.position) - lost }
+    // The first event behind a stop.
+    var waiting: Event?
+    repeat {
+      if let event = waiting.take() {
+        while let stops, event.offset >= stop {
+          try pause(&ledger, &state, at: stop, stops, cursor.gaps, &lost)
+          stop = stops.next(stop) ?? end
+        }
+        try take(event.view, &ledger, &state)
+      }
+      while let event = try cursor.next() {
+        if event.offset >= stop {
+          waiting = event.copy()
+          break
+        }
+        try take(event, &ledger, &state)
+        count &+= 1
+        if count & 1023 == 0 { try check(progress, ledger.position, end) }
+      }
+    } while waiting != nil
     ledger.position = end
   }
 
-  private static func lost(_ gaps: [Finding]) -> UInt64 { gaps.reduce(0) { $0 + UInt64($1.offsets?.count ?? 0) } }
+  @inline(never) private func pause(
+    _ ledger: inout Ledger, _ state: inout P.State, at stop: Offset, _ stops: Stops, _ gaps: [Finding], _ lost: inout UInt64
+  ) throws(LogError) {
+    let all = Self.lost(gaps, below: stop)
+    ledger.damagedOffsetCount += all - lost
+    lost = all
+    ledger.position = stop
+    var fold = Fold<P.State>(initial: state)
+    fold.ledger = ledger
+    defer { (ledger, state) = (fold.ledger, fold.state) }
+    try stops.pause(&fold)
+  }
+
+  private static func lost(_ gaps: [Finding], below end: Offset) -> UInt64 {
+    gaps.reduce(0) { lost, gap in lost + (gap.offsets.map { min($0.upperBound, end) - min($0.lowerBound, end) } ?? 0) }
+  }
 
   private func check(_ progress: Progress?, _ position: Offset, _ end: Offset) throws(LogError) {
     if Task.isCancelled || progress.map({ !$0(FoldProgress(position: position, end: end)) }) ?? false {
@@ -51,10 +90,16 @@ struct Folder<P: Projection> {
     return error.code == .trimmed ? .historyTrimmed(projection.name, position: position, first: log.first) : error
   }
 
-  private func take(_ event: EventView, _ ledger: inout Ledger, _ state: inout P.State) throws {
+  @inline(__always) private func take(_ event: EventView, _ ledger: inout Ledger, _ state: inout P.State) throws {
     ledger.position = event.offset
-    try takeIn(event, &ledger, &state)
+    if ledger.refoldFrom == nil && ledger.corrections.isEmpty && !event.hasExtensions {
+      // What nearly every event is: neither a correction nor corrected.
+      try apply(event, Place(offset: event.offset, time: event.time), &ledger, &state)
+    } else {
+      try takeIn(event, &ledger, &state)
+    }
     ledger.position = event.offset + 1
+    ledger.last = Ledger.Last(offset: event.offset, id: event.id)
     ledger.latestTime = max(ledger.latestTime, event.time)
   }
 
@@ -94,7 +139,9 @@ struct Folder<P: Projection> {
 
   // MARK: One event
 
-  private func apply(_ event: EventView, _ place: Place, _ ledger: inout Ledger, _ state: inout P.State) throws(LogError) {
+  @inline(__always) private func apply(
+    _ event: EventView, _ place: Place, _ ledger: inout Ledger, _ state: inout P.State
+  ) throws(LogError) {
     do { try projection.apply(event, at: place, to: &state) } catch { try refuse(event.offset, error, &ledger) }
   }
 
@@ -206,6 +253,7 @@ struct Folder<P: Projection> {
     do { try walkAgain(&fresh.ledger, &fresh.state, to: fold.ledger.position, progress) } catch { throw typed(error, start) }
     fresh.ledger.position = fold.ledger.position
     fresh.ledger.latestTime = fold.ledger.latestTime
+    fresh.ledger.last = fold.ledger.last
     fresh.ledger.refoldFrom = nil
     fold = fresh
   }
@@ -219,7 +267,7 @@ struct Folder<P: Projection> {
       count &+= 1
       if count & 1023 == 0 { try check(progress, ledger.position, end) }
     }
-    ledger.damagedOffsetCount += Self.lost(cursor.gaps)
+    ledger.damagedOffsetCount += Self.lost(cursor.gaps, below: end)
   }
 
   private func takeAgain(_ event: EventView, _ ledger: inout Ledger, _ state: inout P.State) throws {

@@ -7,7 +7,7 @@ public import TidemarkLog
 /// `LogError.Code.historyTrimmed`.
 ///
 /// ```swift
-/// let runner = try ProjectionRunner(CountByKey("scans-by-gate") { $0.type == "scan" ? $0.subject : nil }, of: log)
+/// let runner = try ProjectionRunner(CountByKey("scans-by-gate") { $0.type == "scan" ? .subject : nil }, of: log)
 /// try runner.catchUp()
 /// print(try runner.state()["gate-7"] ?? 0)
 /// try runner.save()
@@ -140,18 +140,20 @@ public final class ProjectionRunner<P: Projection>: Sendable {
 
   private func advance(_ core: inout Core, to end: Offset, _ progress: Folder<P>.Progress?) throws(LogError) {
     let spacing = Spacing(end: end, finest: options.finestSpacing)
-    while let stop = spacing.next(after: core.fold.ledger.position) {
-      try folder.advance(&core.fold, to: stop, progress)
+    // The fold itself stands in the core again only at the end.
+    var (discarded, savingTrouble) = (core.discarded, core.savingTrouble)
+    defer { (core.discarded, core.savingTrouble) = (discarded, savingTrouble) }
+    let stops = Folder<P>.Stops(next: { spacing.next(after: $0) }) { (fold) throws(LogError) in
       // A correction that reaches far back waits for the end, and snapshots with it: it would cost a fold of everything each time.
-      if core.fold.ledger.refoldFrom != nil, try saved.isMendingCheap(core.fold.ledger, within: 4 * spacing.even) {
-        do throws(LogError) { try mend(&core, progress) } catch {
+      if fold.ledger.refoldFrom != nil, try self.saved.isMendingCheap(fold.ledger, within: 4 * spacing.even) {
+        do throws(LogError) { try self.folder.mend(&fold, self.saved, &discarded, progress) } catch {
           // A later event may correct that one.
           if error.code != .unreadableEvent { throw error }
         }
       }
-      if core.fold.ledger.refoldFrom == nil { trySaving(&core, spacing) }
+      if fold.ledger.refoldFrom == nil { self.trySaving(fold, &savingTrouble, spacing) }
     }
-    try folder.advance(&core.fold, to: end, progress)
+    try folder.advance(&core.fold, to: end, progress, stops: stops)
   }
 
   func mend(_ core: inout Core, _ progress: Folder<P>.Progress?) throws(LogError) {
@@ -172,21 +174,22 @@ public final class ProjectionRunner<P: Projection>: Sendable {
   public func save() throws -> Bool {
     try core.withLock { (core) throws(LogError) in
       try mend(&core, nil)
-      return try save(&core, Spacing(end: core.fold.ledger.position, finest: options.finestSpacing), syncs: true)
+      let spacing = Spacing(end: core.fold.ledger.position, finest: options.finestSpacing)
+      return try save(core.fold, &core.savingTrouble, spacing, syncs: true)
     }
   }
 
-  func trySaving(_ core: inout Core, _ spacing: Spacing) {
+  func trySaving(_ fold: Fold<P.State>, _ trouble: inout LogError?, _ spacing: Spacing) {
     do throws(LogError) {
       // While history is whole a snapshot can be made again; where it was trimmed, one that is lost may have been the last.
-      try save(&core, spacing, syncs: log.first > 0)
-    } catch { core.savingTrouble = error }
+      try save(fold, &trouble, spacing, syncs: log.first > 0)
+    } catch { trouble = error }
   }
 
   @discardableResult
-  private func save(_ core: inout Core, _ spacing: Spacing, syncs: Bool) throws(LogError) -> Bool {
-    guard try saved.save(core.fold, syncs: syncs) else { return false }
-    core.savingTrouble = nil
+  private func save(_ fold: Fold<P.State>, _ trouble: inout LogError?, _ spacing: Spacing, syncs: Bool) throws(LogError) -> Bool {
+    guard try saved.save(fold, syncs: syncs) else { return false }
+    trouble = nil
     try saved.store.prune(spacing: spacing)
     return true
   }

@@ -87,7 +87,9 @@ struct SavedFolds<P: Projection>: Sendable {
     do {
       let durable = log.isWriter ? try log.recordDurable() : log.durable
       guard fold.ledger.position <= durable else { return nil }
-      return fold.ledger.position > log.first ? try idIfReadable(fold.ledger.position - 1) : .zero
+      guard fold.ledger.position > log.first else { return .zero }
+      if let last = fold.ledger.last, last.offset == fold.ledger.position - 1 { return last.id }
+      return try idIfReadable(fold.ledger.position - 1)
     } catch let error as LogError { throw error } catch {
       throw LogError(.io, "a fold can't be saved", why: "\(error)", advice: "try again")
     }

@@ -23,9 +23,13 @@ struct SnapshotStore: Sendable {
   /// The offsets that have a snapshot, in order.
   func positions() throws(LogError) -> [Offset] {
     guard try files.status(directory) != nil else { return [] }
-    return try files.list(directory).compactMap { name in
-      guard name.hasSuffix(Self.suffix), name.utf8.count == 20 + Self.suffix.utf8.count else { return nil }
-      return Offset(name.dropLast(Self.suffix.count))
+    return Self.positions(in: try files.list(directory))
+  }
+
+  private static func positions(in names: [String]) -> [Offset] {
+    names.compactMap { name in
+      guard name.hasSuffix(suffix), name.utf8.count == 20 + suffix.utf8.count else { return nil }
+      return Offset(name.dropLast(suffix.count))
     }.sorted()
   }
 
@@ -57,8 +61,9 @@ struct SnapshotStore: Sendable {
 
   /// Removes what is no longer needed, and what a crash left unfinished.
   func prune(spacing: Spacing) throws(LogError) {
-    for name in try files.list(directory) where name.hasSuffix(Self.unfinished) { try files.remove("\(directory)/\(name)") }
-    let all = try positions()
+    let names = try files.list(directory)
+    for name in names where name.hasSuffix(Self.unfinished) { try files.remove("\(directory)/\(name)") }
+    let all = Self.positions(in: names)
     let kept = spacing.kept(all)
     for position in all where !kept.contains(position) { try remove(position) }
   }

@@ -57,41 +57,35 @@ extension DefinedProjection {
     }
   }
 
-  /// Gives the columns of a key's row, and returns how the key is spelled; nil if it has no row.
-  package func write(_ key: String, of state: State, to row: inout some RowWriter) -> String? {
+  /// Gives the columns of a key's row. False if it has no row.
+  package func write(_ key: String, of state: State, to row: inout some RowWriter) -> Bool {
     switch definition.fold {
     case .count:
-      guard let index = state.counts.index(forKey: key) else { return nil }
-      row.add(Int64(clamping: state.counts.values[index]))
-      return state.counts.keys[index]
+      guard let count = state.counts[key] else { return false }
+      row.add(Int64(clamping: count))
     case .sum, .average:
-      guard let index = state.sums.index(forKey: key) else { return nil }
-      let total = state.sums.values[index]
+      guard let total = state.sums[key] else { return false }
       let isAverage = definition.fold == .average
       row.add((isAverage ? total.average(fractionDigits: definition.digits) : total.sum).description)
       row.add(Int64(clamping: total.count))
       if isAverage { row.add(total.sum.description) }
-      return state.sums.keys[index]
     case .minimum, .maximum:
-      guard let index = state.extremes.index(forKey: key) else { return nil }
-      let found = state.extremes.values[index]
+      guard let found = state.extremes[key] else { return false }
       let isLow = definition.fold == .minimum
       row.add((isLow ? found.minimum : found.maximum).description)
       row.add(Int64(clamping: isLow ? found.minimumCount : found.maximumCount))
       row.add((isLow ? found.maximum : found.minimum).description)
       row.add(Int64(clamping: isLow ? found.maximumCount : found.minimumCount))
-      return state.extremes.keys[index]
     case .latest:
-      guard let index = state.latest.index(forKey: key) else { return nil }
-      let latest = state.latest.values[index]
+      guard let latest = state.latest[key] else { return false }
       row.add(latest.value)
       row.add(latest.time.nanoseconds)
       row.add(Int64(clamping: latest.offset))
       row.add(Int64(clamping: latest.place.offset))
       row.add(latest.place.time.nanoseconds)
-      return state.latest.keys[index]
-    case .presence, .acknowledgements: return nil
+    case .presence, .acknowledgements: return false
     }
+    return true
   }
 
   /// Adds a row to a state, from columns as they were written.

@@ -65,7 +65,7 @@ extension ProjectionRunner {
         if core.fold.ledger.refoldFrom == nil, core.fold.ledger.position <= end {
           let isWorthSaving = try commit(&core.fold.state, try elsewhere(core.fold))
           written = core.fold.ledger.position
-          if isWorthSaving, core.fold.ledger.position.isMultiple(of: spacing.even) { trySaving(&core, spacing) }
+          if isWorthSaving, core.fold.ledger.position.isMultiple(of: spacing.even) { trySaving(core.fold, &core.savingTrouble, spacing) }
         }
         if let trouble { throw trouble }
       } while core.fold.ledger.position < end

@@ -7,7 +7,7 @@ public import TidemarkLog
 ///
 /// ```swift
 /// let range = ExtremesByKey("temperature-range") { event in
-///   event.type == "temperature" ? Keyed(event.subject ?? "", try ExactDecimal(event.data)) : nil
+///   event.type == "temperature" ? Keyed(.subject, try ExactDecimal(event.data)) : nil
 /// }
 /// ```
 public struct ExtremesByKey: Projection {
@@ -31,7 +31,7 @@ public struct ExtremesByKey: Projection {
   ///   - name: see ``Projection/name``.
   ///   - version: raise it when `extract` reads otherwise.
   ///   - extract: gives key and value; a time is not looked at.
-  public init(_ name: String, version: UInt32 = 1, extract: @escaping Extractor<ExactDecimal>) {
+  @inlinable public init(_ name: String, version: UInt32 = 1, extract: @escaping Extractor<ExactDecimal>) {
     self.init(name, version: version) { event, _ in try extract(event) }
   }
 
@@ -42,46 +42,47 @@ public struct ExtremesByKey: Projection {
     self.extract = extract
   }
 
-  public var initial: [String: Extremes] { [:] }
+  public var initial: ValuesByKey<Extremes> { ValuesByKey() }
 
-  public func apply(_ event: EventView, at place: Place, to state: inout [String: Extremes]) throws {
-    if let found = try extract(event, place) { add(found, to: &state) }
+  public func apply(_ event: EventView, at place: Place, to state: inout ValuesByKey<Extremes>) throws {
+    guard let found = try extract(event, place) else { return }
+    found.key.withBytes(of: event) { add(found.value, of: $0, to: &state) }
   }
 
-  func add(_ found: Keyed<ExactDecimal>, to state: inout [String: Extremes]) {
-    guard var extremes = state[found.key] else {
-      state[found.key] = Extremes(minimum: found.value, maximum: found.value)
+  func add(_ value: ExactDecimal, of key: RawSpan, to state: inout ValuesByKey<Extremes>) {
+    guard var extremes = state[key] else {
+      state[key] = Extremes(minimum: value, maximum: value)
       return
     }
-    if found.value == extremes.minimum {
+    if value == extremes.minimum {
       extremes.minimumCount += 1
-    } else if found.value < extremes.minimum {
-      extremes.minimum = found.value
+    } else if value < extremes.minimum {
+      extremes.minimum = value
       extremes.minimumCount = 1
     }
-    if found.value == extremes.maximum {
+    if value == extremes.maximum {
       extremes.maximumCount += 1
-    } else if extremes.maximum < found.value {
-      extremes.maximum = found.value
+    } else if extremes.maximum < value {
+      extremes.maximum = value
       extremes.maximumCount = 1
     }
-    state[found.key] = extremes
+    state[key] = extremes
   }
 
-  public func retract(_ event: EventView, at place: Place, from state: inout [String: Extremes]) throws -> Bool {
+  public func retract(_ event: EventView, at place: Place, from state: inout ValuesByKey<Extremes>) throws -> Bool {
     guard let found = try extract(event, place) else { return true }
-    return remove(found, from: &state)
+    return found.key.withBytes(of: event) { remove(found.value, of: $0, from: &state) } ?? true
   }
 
-  func remove(_ found: Keyed<ExactDecimal>, from state: inout [String: Extremes]) -> Bool {
-    guard var extremes = state[found.key] else { return false }
-    if found.value == extremes.minimum { extremes.minimumCount -= 1 }
-    if found.value == extremes.maximum { extremes.maximumCount -= 1 }
-    state[found.key] = extremes
+  func remove(_ value: ExactDecimal, of key: RawSpan, from state: inout ValuesByKey<Extremes>) -> Bool {
+    guard var extremes = state[key] else { return false }
+    if value == extremes.minimum { extremes.minimumCount -= 1 }
+    if value == extremes.maximum { extremes.maximumCount -= 1 }
+    state[key] = extremes
     return extremes.minimumCount > 0 && extremes.maximumCount > 0
   }
 
-  public func encode(_ state: [String: Extremes]) -> [UInt8] {
+  public func encode(_ state: ValuesByKey<Extremes>) -> [UInt8] {
     TidemarkProjections.encode(state) { extremes, bytes in
       bytes.add(extremes.minimum)
       bytes.add(extremes.minimumCount)
@@ -90,7 +91,7 @@ public struct ExtremesByKey: Projection {
     }
   }
 
-  public func decode(_ bytes: [UInt8]) throws -> [String: Extremes] {
+  public func decode(_ bytes: [UInt8]) throws -> ValuesByKey<Extremes> {
     try TidemarkProjections.decode(bytes) { (reader) throws(UnreadableEvent) in
       let extremes = Extremes(
         minimum: try reader.decimal(), minimumCount: try reader.tally(), maximum: try reader.decimal(), maximumCount: try reader.tally())

@@ -5,16 +5,16 @@ public import TidemarkLog
 /// ```swift
 /// let reading = Keyed("station-7", try ExactDecimal(event.data))
 /// ```
-public struct Keyed<Value: Sendable>: Sendable {
+@frozen public struct Keyed<Value: Sendable>: Sendable {
   /// Whose value it is.
-  public var key: String
+  public var key: EventKey
   /// The value.
   public var value: Value
   /// When it was so, if the event states that; nil: the time of the event's place.
   public var time: Timestamp?
 
   /// Names a key and a value.
-  public init(_ key: String, _ value: Value, time: Timestamp? = nil) {
+  @inlinable public init(_ key: EventKey, _ value: Value, time: Timestamp? = nil) {
     self.key = key
     self.value = value
     self.time = time
@@ -26,7 +26,7 @@ public struct Keyed<Value: Sendable>: Sendable {
 ///
 /// ```swift
 /// let rain: Extractor<ExactDecimal> = { event in
-///   event.type == "rain" ? Keyed(event.subject ?? "", try ExactDecimal(event.data)) : nil
+///   event.type == "rain" ? Keyed(.subject, try ExactDecimal(event.data)) : nil
 /// }
 /// ```
 public typealias Extractor<Value: Sendable> = @Sendable (EventView) throws -> Keyed<Value>?
@@ -36,32 +36,33 @@ public typealias Extractor<Value: Sendable> = @Sendable (EventView) throws -> Ke
 ///
 /// ```swift
 /// let day = TimeWindow(.day, in: .utc)
-/// let rain: PlacedExtractor<ExactDecimal> = { event, place in Keyed(day.text(at: place.time), try ExactDecimal(event.data)) }
+/// let rain: PlacedExtractor<ExactDecimal> = { event, place in Keyed(.text(day.text(at: place.time)), try ExactDecimal(event.data)) }
 /// ```
 public typealias PlacedExtractor<Value: Sendable> = @Sendable (EventView, Place) throws -> Keyed<Value>?
 
 // A state by key: u8 version of the coding, u64 number of keys, each: text, then the value.
 
-func encode<Value>(_ state: [String: Value], _ encodeValue: (Value, inout [UInt8]) -> Void) -> [UInt8] {
+func encode<Value>(_ state: ValuesByKey<Value>, _ encodeValue: (Value, inout [UInt8]) -> Void) -> [UInt8] {
   var bytes: [UInt8] = [1]
   bytes.add(UInt64(state.count))
-  for (key, value) in state {
-    bytes.add(text: key)
+  state.forEach { key, value in
+    bytes.add(UInt32(truncatingIfNeeded: key.byteCount))
+    bytes.add(key)
     encodeValue(value, &bytes)
   }
   return bytes
 }
 
 func decode<Value>(_ bytes: [UInt8], _ decodeValue: (inout StateReader) throws(UnreadableEvent) -> Value) throws(UnreadableEvent)
-  -> [String: Value]
+  -> ValuesByKey<Value>
 {
   var reader = StateReader(bytes)
   guard try reader.u8() == 1 else { throw UnreadableEvent("its coding is of another version") }
   let count = try reader.count(elementByteCount: 5)
-  var state = [String: Value](minimumCapacity: count)
+  var state = ValuesByKey<Value>(minimumCapacity: count)
   for _ in 0..<count {
-    let key = try reader.text()
-    state[key] = try decodeValue(&reader)
+    let key = try reader.data()
+    state[key.rawSpan] = try decodeValue(&reader)
   }
   try reader.finish()
   return state

@@ -6,7 +6,7 @@ public import TidemarkLog
 /// before was not remembered.
 ///
 /// ```swift
-/// let seen = LatestByKey("last-seen") { event in event.subject.map { Keyed($0, event.copy().data) } }
+/// let seen = LatestByKey("last-seen") { event in Keyed(.subject, event.copy().data) }
 /// ```
 public struct LatestByKey: Projection {
   /// What "last" means.
@@ -39,7 +39,7 @@ public struct LatestByKey: Projection {
   ///   - version: raise it when `order` changes, or `extract` reads otherwise.
   ///   - order: which of two values is the later.
   ///   - extract: gives key, value and perhaps a time.
-  public init(_ name: String, version: UInt32 = 1, order: Order = .offset, extract: @escaping Extractor<[UInt8]>) {
+  @inlinable public init(_ name: String, version: UInt32 = 1, order: Order = .offset, extract: @escaping Extractor<[UInt8]>) {
     self.init(name, version: version, order: order) { event, _ in try extract(event) }
   }
 
@@ -51,16 +51,17 @@ public struct LatestByKey: Projection {
     self.extract = extract
   }
 
-  public var initial: [String: Latest] { [:] }
+  public var initial: ValuesByKey<Latest> { ValuesByKey() }
 
-  public func apply(_ event: EventView, at place: Place, to state: inout [String: Latest]) throws {
-    if let found = try extract(event, place) { add(found, event.offset, at: place, to: &state) }
+  public func apply(_ event: EventView, at place: Place, to state: inout ValuesByKey<Latest>) throws {
+    guard let found = try extract(event, place) else { return }
+    found.key.withBytes(of: event) { add(found, event.offset, at: place, of: $0, to: &state) }
   }
 
-  func add(_ found: Keyed<[UInt8]>, _ offset: Offset, at place: Place, to state: inout [String: Latest]) {
+  func add(_ found: Keyed<[UInt8]>, _ offset: Offset, at place: Place, of key: RawSpan, to state: inout ValuesByKey<Latest>) {
     let new = Latest(value: found.value, time: found.time ?? place.time, place: place, offset: offset)
-    if let known = state[found.key], !isInOrder(known, new) { return }
-    state[found.key] = new
+    if let known = state[key], !isInOrder(known, new) { return }
+    state[key] = new
   }
 
   private func isInOrder(_ first: Latest, _ second: Latest) -> Bool {
@@ -68,17 +69,12 @@ public struct LatestByKey: Projection {
     return first.place.offset <= second.place.offset
   }
 
-  public func retract(_ event: EventView, at place: Place, from state: inout [String: Latest]) throws -> Bool {
-    guard let found = try extract(event, place) else { return true }
-    return remove(found, event.offset, at: place, from: &state)
+  public func retract(_ event: EventView, at place: Place, from state: inout ValuesByKey<Latest>) throws -> Bool {
+    guard let known = try extract(event, place)?.key.withBytes(of: event, { state[$0] }) ?? nil else { return true }
+    return known.offset != event.offset || known.place.offset != place.offset
   }
 
-  func remove(_ found: Keyed<[UInt8]>, _ offset: Offset, at place: Place, from state: inout [String: Latest]) -> Bool {
-    guard let known = state[found.key] else { return true }
-    return known.offset != offset || known.place.offset != place.offset
-  }
-
-  public func encode(_ state: [String: Latest]) -> [UInt8] {
+  public func encode(_ state: ValuesByKey<Latest>) -> [UInt8] {
     TidemarkProjections.encode(state) { latest, bytes in
       bytes.add(data: latest.value)
       bytes.add(latest.time.nanoseconds)
@@ -87,7 +83,7 @@ public struct LatestByKey: Projection {
     }
   }
 
-  public func decode(_ bytes: [UInt8]) throws -> [String: Latest] {
+  public func decode(_ bytes: [UInt8]) throws -> ValuesByKey<Latest> {
     try TidemarkProjections.decode(bytes) { (reader) throws(UnreadableEvent) in
       Latest(value: try reader.data(), time: try reader.time(), place: try reader.place(), offset: try reader.u64())
     }

@@ -4,7 +4,7 @@ public import TidemarkLog
 ///
 /// ```swift
 /// let rain = SumByKey("rain-by-station") { event in
-///   event.type == "rain" ? Keyed(event.subject ?? "", try ExactDecimal(event.data)) : nil
+///   event.type == "rain" ? Keyed(.subject, try ExactDecimal(event.data)) : nil
 /// }
 /// ```
 public struct SumByKey: Projection {
@@ -36,7 +36,7 @@ public struct SumByKey: Projection {
   ///   - name: see ``Projection/name``.
   ///   - version: raise it when `extract` reads otherwise.
   ///   - extract: gives key and value; a time is not looked at.
-  public init(_ name: String, version: UInt32 = 1, extract: @escaping Extractor<ExactDecimal>) {
+  @inlinable public init(_ name: String, version: UInt32 = 1, extract: @escaping Extractor<ExactDecimal>) {
     self.init(name, version: version) { event, _ in try extract(event) }
   }
 
@@ -47,35 +47,36 @@ public struct SumByKey: Projection {
     self.extract = extract
   }
 
-  public var initial: [String: Total] { [:] }
+  public var initial: ValuesByKey<Total> { ValuesByKey() }
 
-  public func apply(_ event: EventView, at place: Place, to state: inout [String: Total]) throws {
-    if let found = try extract(event, place) { add(found, to: &state) }
+  public func apply(_ event: EventView, at place: Place, to state: inout ValuesByKey<Total>) throws {
+    guard let found = try extract(event, place) else { return }
+    found.key.withBytes(of: event) { add(found.value, of: $0, to: &state) }
   }
 
-  func add(_ found: Keyed<ExactDecimal>, to state: inout [String: Total]) {
-    state[found.key, default: Total(sum: .zero, count: 0)].add(found.value)
+  func add(_ value: ExactDecimal, of key: RawSpan, to state: inout ValuesByKey<Total>) {
+    state[key, default: Total(sum: .zero, count: 0)].add(value)
   }
 
-  public func retract(_ event: EventView, at place: Place, from state: inout [String: Total]) throws -> Bool {
+  public func retract(_ event: EventView, at place: Place, from state: inout ValuesByKey<Total>) throws -> Bool {
     guard let found = try extract(event, place) else { return true }
-    return remove(found, from: &state)
+    return found.key.withBytes(of: event) { remove(found.value, of: $0, from: &state) } ?? true
   }
 
-  func remove(_ found: Keyed<ExactDecimal>, from state: inout [String: Total]) -> Bool {
-    guard let total = state[found.key], total.count > 0 else { return false }
-    state[found.key] = total.count == 1 ? nil : Total(sum: total.sum - found.value, count: total.count - 1)
+  func remove(_ value: ExactDecimal, of key: RawSpan, from state: inout ValuesByKey<Total>) -> Bool {
+    guard let total = state[key], total.count > 0 else { return false }
+    state[key] = total.count == 1 ? nil : Total(sum: total.sum - value, count: total.count - 1)
     return true
   }
 
-  public func encode(_ state: [String: Total]) -> [UInt8] {
+  public func encode(_ state: ValuesByKey<Total>) -> [UInt8] {
     TidemarkProjections.encode(state) { total, bytes in
       bytes.add(total.sum)
       bytes.add(total.count)
     }
   }
 
-  public func decode(_ bytes: [UInt8]) throws -> [String: Total] {
+  public func decode(_ bytes: [UInt8]) throws -> ValuesByKey<Total> {
     try TidemarkProjections.decode(bytes) { (reader) throws(UnreadableEvent) in Total(sum: try reader.decimal(), count: try reader.tally())
     }
   }

@@ -6,7 +6,7 @@ internal import TidemarkText
 /// ```swift
 /// let days = TimeWindow(.day, in: .named(try TimeZoneDatabase.system.zone(named: "America/New_York")))
 /// let rain = SumByKey("rain-by-day") { event, place in
-///   event.type == "rain" ? Keyed(days.text(at: place.time), try ExactDecimal(event.data)) : nil
+///   event.type == "rain" ? Keyed(.text(days.text(at: place.time)), try ExactDecimal(event.data)) : nil
 /// }
 /// ```
 ///

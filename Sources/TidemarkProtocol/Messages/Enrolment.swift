@@ -26,7 +26,7 @@ package struct Enrolment: Message {
   package init(_ object: JSONObject) throws(TextError) {
     self.init(
       code: try object.string("code", upTo: 128), publicKey: try object.base64("public_key", byteCount: 32),
-      name: try object.optionalString("name", upTo: 255),
+      name: try object.optionalLabel("name"),
       signature: object["signature"] == nil ? nil : try object.base64("signature", byteCount: 64))
   }
 

@@ -77,7 +77,7 @@ package struct Handshake: Message {
         boot: clock["boot"] == nil ? nil : try clock.id("boot"))
     }
     known = try object.optionalNumber("known", in: 0...Record.offsetLimit)
-    program = try object.optionalString("program", upTo: 255)
+    program = try object.optionalLabel("program")
     guard oldest <= head.size else { throw object.wrong("oldest", "is above \"size\"") }
   }
 

@@ -71,6 +71,13 @@ extension JSONObject {
     return Timestamp(nanoseconds: time.nanoseconds)
   }
 
+  /// What people call something: 255 characters at most.
+  package func optionalLabel(_ name: String) throws(TextError) -> String? {
+    guard let text = try optionalString(name, upTo: 4 * 255) else { return nil }
+    guard text.unicodeScalars.count <= 255 else { throw wrong(name, "has more than 255 characters") }
+    return text
+  }
+
   package func optionalNote(_ name: String) throws(TextError) -> SignedNote? {
     guard self[name] != nil else { return nil }
     guard let note = try? SignedNote(Array(string(name, upTo: 60_000).utf8)) else { throw wrong(name, "is no signed note") }

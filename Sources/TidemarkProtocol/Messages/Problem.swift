@@ -42,12 +42,15 @@ package struct Problem: Error, Sendable, Equatable {
   package var retryAfter: UInt64?
   /// Where to begin anew; with ``Code/gone``.
   package var snapshot: String?
+  /// The methods that are allowed; with ``Code/method``.
+  package var allow: String?
 
-  package init(_ code: Code, _ detail: String, retryAfter: UInt64? = nil, snapshot: String? = nil) {
+  package init(_ code: Code, _ detail: String, retryAfter: UInt64? = nil, snapshot: String? = nil, allow: String? = nil) {
     self.code = code
     self.detail = detail
     self.retryAfter = retryAfter
     self.snapshot = snapshot
+    self.allow = allow
   }
 
   private static let prefix = "urn:tidemark:problem:"
@@ -104,6 +107,7 @@ package struct Problem: Error, Sendable, Equatable {
     var response = HTTPResponse(status, body: json)
     response.fields["content-type"] = MediaType.problem
     if let retryAfter { response.fields["retry-after"] = String(retryAfter) }
+    if let allow { response.fields["allow"] = allow }
     if code == .unauthorized { response.fields["www-authenticate"] = "Bearer" }
     return response
   }
@@ -117,7 +121,7 @@ package struct Problem: Error, Sendable, Equatable {
     else { return nil }
     self.init(
       code, (try? object.optionalString("detail", upTo: 4_096)) ?? "", retryAfter: response.fields["retry-after"].flatMap { UInt64($0) },
-      snapshot: (try? object.optionalString("snapshot")) ?? nil)
+      snapshot: (try? object.optionalString("snapshot")) ?? nil, allow: response.fields["allow"])
     guard response.status == status else { return nil }
   }
 }

@@ -158,7 +158,7 @@ final class RowTable {
   /// Writes what changed, and the offset to which it belongs, in one transaction. If it throws, nothing has changed.
   func commit(_ state: inout DefinedProjection.State, _ fold: FoldElsewhere) throws(LogError) {
     if let applied, !isAnew, applied.fold == fold.bytes, applied.digits == projection.definition.digits,
-      state.changes?.keys.isEmpty ?? false
+      state.changes?.isEmpty ?? false
     {
       return
     }
@@ -170,7 +170,7 @@ final class RowTable {
       let changes = try makeReady(state)
       let statements = if let known = self.statements { known } else { try prepare() }
       self.statements = statements
-      for (key, before) in changes.keys.sorted(by: { $0.key < $1.key }) { try write(key, before, state, statements) }
+      for key in changes.keys { try write(key, state, statements) }
       try new.write(statements.apply, projection, identity, fold)
       try database.execute("COMMIT", what)
       applied = new
@@ -213,19 +213,12 @@ final class RowTable {
       apply: try database.prepare(Applied.insertion, what))
   }
 
-  private func write(_ key: String, _ before: TableChanges.Before, _ state: DefinedProjection.State, _ statements: Statements)
-    throws(LogError)
-  {
+  private func write(_ key: String, _ state: DefinedProjection.State, _ statements: Statements) throws(LogError) {
     var row = Parameters(statements.upsert)
-    let spelling = projection.write(key, of: state, to: &row)
+    let statement = projection.write(key, of: state, to: &row) ? statements.upsert : statements.delete
     if let trouble = row.trouble { throw trouble }
-    if let old = before.spelling, spelling.map({ !$0.utf8.elementsEqual(old.utf8) }) ?? true {
-      try statements.delete.bind(1, old)
-      try statements.delete.run()
-    }
-    guard let spelling else { return }
-    try statements.upsert.bind(1, spelling)
-    try statements.upsert.run()
+    try statement.bind(1, key)
+    try statement.run()
   }
 
   private struct Parameters: RowWriter {

@@ -15,9 +15,9 @@ extension Server {
     case ("POST", "codes", 1): reply(.answer(try makeCode(call.request.object())))
     case ("POST", "tokens", 1): reply(.answer(try makeToken(call.request.object())))
     case ("DELETE", "tokens", 2): reply(.answer(try removeToken(path[1], call.target["tenant"] ?? "")))
-    case ("GET", "devices", 1): reply(.answer(try devices(call.target["tenant"])))
+    case ("GET", "devices", 1): reply(.answer(try devices(tenant(of: call.target))))
     case ("POST", "devices", 3): reply(.answer(try setState(path[1], path[2])))
-    case ("GET", "quarantine", 1): reply(.answer(try quarantine(call.target["tenant"])))
+    case ("GET", "quarantine", 1): reply(.answer(try quarantine(tenant(of: call.target))))
     case ("POST", "quarantine", 4): try judge(path[1], path[2], path[3], reply)
     case ("POST", "items", 1): try changeItem(call, .publish, nil, reply)
     case ("DELETE", "items", 2): try changeItem(call, .remove, path[1], reply)
@@ -27,8 +27,23 @@ extension Server {
     case ("GET", "logs", 1): reply(.answer(Self.logs(try storage.positions(of: nil))))
     case ("POST", "archive", 1): reply(.answer(Self.logs(try archive(at: call.request.object().string("directory", upTo: 4_096)))))
     case ("GET", "changes", 1): try changes(call, reply)
-    default: throw Problem(.notFound, "there is no such call")
+    default:
+      guard let allowed = Self.adminMethods["\(path.first ?? "")/\(path.count)"] else { throw Problem(.notFound, "there is no such call") }
+      throw Problem.method(allowed)
     }
+  }
+
+  /// By the first part of the path and the number of parts.
+  private static let adminMethods = [
+    "tenants/1": "POST", "codes/1": "POST", "tokens/1": "POST", "devices/1": "GET", "devices/3": "POST", "quarantine/1": "GET",
+    "quarantine/4": "POST", "logs/1": "GET", "changes/1": "GET",
+  ]
+
+  /// The tenant that a list is to be of; nil for all.
+  private func tenant(of target: Target) throws -> String? {
+    guard let tenant = target["tenant"] else { return nil }
+    guard Accounts.isName(tenant) else { throw Problem(.malformed, "\"tenant\" is no tenant's name") }
+    return tenant
   }
 
   private func makeTenant(_ body: JSONObject) throws -> HTTPResponse {
@@ -39,8 +54,8 @@ extension Server {
 
   private func makeCode(_ body: JSONObject) throws -> HTTPResponse {
     let (code, expires) = try accounts.makeCode(
-      tenant: try body.string("tenant", upTo: 64), name: try body.optionalString("name", upTo: 255) ?? "",
-      place: try body.optionalString("place", upTo: 255) ?? "", person: try body.optionalString("person", upTo: 255) ?? "",
+      tenant: try body.string("tenant", upTo: 64), name: try body.optionalLabel("name") ?? "",
+      place: try body.optionalLabel("place") ?? "", person: try body.optionalLabel("person") ?? "",
       seconds: try body.optionalNumber("expires_in", in: 1...30 * 86_400) ?? 86_400)
     return JSONAnswer { json in
       json.member("code", code)
@@ -74,6 +89,7 @@ extension Server {
     let states: [String: DeviceAccount.State] = ["revoke": .revoked, "suspend": .suspended, "resume": .active]
     guard let id = Target.id(id), let state = states[action] else { throw Problem(.notFound, "there is no such device or action") }
     let device = try accounts.setState(state, of: id)
+    news.tell()
     return JSONAnswer { json in
       json.member("device", device.id)
       json.member("state", device.state.rawValue)

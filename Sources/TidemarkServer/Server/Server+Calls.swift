@@ -21,7 +21,15 @@ extension Server {
       return try accounts.refresh(try request.message(TokenRequest.self).refreshToken).response()
     default:
       guard request.method == "GET" else { throw Problem.method("GET") }
-      if target.path == ["readyz"] && !committer.isReady { throw Problem(.storage, "nothing can be written", retryAfter: 5) }
+      if target.path == ["readyz"] {
+        if isClosing { throw Problem.stopping }
+        if !committer.isReady { throw Problem(.storage, "nothing can be written", retryAfter: 5) }
+      }
+      if target.path == ["openapi.json"] {
+        var response = HTTPResponse(200, body: OpenAPI.json)
+        response.fields["content-type"] = MediaType.json
+        return response
+      }
       return JSONAnswer { $0.member("status", "ok") }.response()
     }
   }
@@ -47,7 +55,8 @@ extension Server {
     case ("v1/changes/snapshot", "GET"): reply(.answer(try snapshot(call)))
     case ("v1/changes/stream", "GET"): try stream(call, reply)
     case ("v1/status", "GET"): reply(.answer(try status(call)))
-    case ("v1/changes", _), ("v1/changes/snapshot", _), ("v1/changes/stream", _), ("v1/status", _): throw Problem.method("GET")
+    case ("metrics", "GET"): reply(.answer(try metrics(call)))
+    case ("v1/changes", _), ("v1/changes/snapshot", _), ("v1/changes/stream", _), ("v1/status", _), ("metrics", _): throw Problem.method("GET")
     default: throw Problem(.notFound, "there is no such call")
     }
   }
@@ -153,6 +162,13 @@ extension Server {
     guard let tree = try storage.tree(of: position, at: size) else { throw Problem(.notFound, "the root at that size is not known here") }
     let head = TreeHead(size: size, root: tree.root(SHA256()))
     return JSONAnswer { head.write(to: &$0) }.response()
+  }
+
+  private func metrics(_ call: Call) throws -> HTTPResponse {
+    guard call.credential == .operator else { throw Problem(.notPermitted, "that is for the operator") }
+    var response = HTTPResponse(200, body: Array(options.metrics().utf8))
+    response.fields["content-type"] = "text/plain; version=0.0.4"
+    return response
   }
 
   private func status(_ call: Call) throws -> HTTPResponse {

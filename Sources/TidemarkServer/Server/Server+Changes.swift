@@ -73,10 +73,12 @@ extension Server {
     let token = bearer(call.request) ?? ""
     let next: @Sendable (UInt64) -> (text: String, number: UInt64)? = { [self] last in
       guard !isClosing, (try? accounts.credential(token)) != nil, let through = try? storage.through(of: tenant) else { return nil }
-      guard through > last else { return ("", last) }
+      guard through != last else { return ("", last) }
       return ("event: through\ndata: \(through)\nid: \(through)\n\n", through)
     }
-    reply(.stream(response, next: next))
+    // The first number comes at once, unless it is the one that the caller had last.
+    let last = call.request.fields["last-event-id"].flatMap { UInt64($0) } ?? UInt64.max
+    reply(.stream(response, after: last, next: next))
   }
 }
 

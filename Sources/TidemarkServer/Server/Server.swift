@@ -1,6 +1,7 @@
 package import TidemarkEvidence
 package import TidemarkLog
 package import TidemarkProtocol
+internal import TidemarkText
 
 /// A server of the replication protocol, from request to answer: everything but sockets.
 ///
@@ -21,6 +22,7 @@ package final class Server: RequestHandler {
   let keys: KeyDirectory
   let committer: Committer
   let waiting: Waiting
+  let news: News
   /// Who may ship an epoch: the last one that shook hands, by log and epoch. One that is not here shakes hands again.
   let senders = Locked([EpochName: EventID]())
   private let rates: Locked<RateLimiter>
@@ -58,12 +60,15 @@ package final class Server: RequestHandler {
       "\(rowsPath ?? path)/accounts.sqlite", operatorToken: try Self.operatorToken(path, environment), environment: environment)
     let waiting = Waiting(environment)
     self.waiting = waiting
+    let news = News()
+    self.news = news
     rates = Locked(RateLimiter(rate: options.limits.rate))
     committer = Committer(
       environment: environment,
       commit: { storage.commit($0, at: environment.clock.now().time) },
       afterwards: {
         waiting.wake()
+        news.tell()
         return Self.lookAtTime(storage, environment.clock)
       })
     try waiting.start()
@@ -101,11 +106,17 @@ package final class Server: RequestHandler {
     return token
   }
 
-  /// Answers what is held, commits what was taken in, and closes. Requests after it are refused.
-  package func close() throws {
+  /// Answers what is held, commits what was taken in, and ends streams. Requests after it are refused.
+  package func stop() {
     isStopping.withLock { $0 = true }
     waiting.stop()
     committer.stop()
+    news.tell()
+  }
+
+  /// Stops and closes.
+  package func close() throws {
+    stop()
     try (storage as? EmbeddedStorage)?.close()
   }
 
@@ -134,6 +145,8 @@ package final class Server: RequestHandler {
     }
   }
 
+  package func onNews(_ signal: @escaping @Sendable () -> Void) { news.onNews(signal) }
+
   package func handle(_ request: HTTPRequest, reply: @escaping @Sendable (Reply) -> Void) {
     do { try answer(request, reply) } catch { reply(.answer(Self.problem(error).response)) }
   }
@@ -153,7 +166,7 @@ package final class Server: RequestHandler {
 
   /// Whether a call needs no credential.
   private static func isOpen(_ target: Target, _ method: String) -> Bool {
-    ["v1/enrol", "v1/token", "healthz", "readyz"].contains(target.path.joined(separator: "/"))
+    ["v1/enrol", "v1/token", "healthz", "readyz", "openapi.json"].contains(target.path.joined(separator: "/"))
   }
 
   func credential(_ request: HTTPRequest) throws -> Credential {
@@ -176,6 +189,7 @@ package final class Server: RequestHandler {
   /// What an error is to whoever asked.
   static func problem(_ error: any Error) -> Problem {
     if let problem = error as? Problem { return problem }
+    if let error = error as? TextError { return Problem(.malformed, "the body can't be read: \(error.why)") }
     guard let error = error as? LogError else { return Problem(.internal, "the server failed") }
     switch error.code {
     case .closed: return .stopping
@@ -214,5 +228,5 @@ extension HTTPRequest {
 
 extension Problem {
   static let stopping = Problem(.stopping, "try again in a while", retryAfter: 5)
-  static func method(_ allowed: String) -> Problem { Problem(.method, "allowed here: \(allowed)") }
+  static func method(_ allowed: String) -> Problem { Problem(.method, "allowed here: \(allowed)", allow: allowed) }
 }

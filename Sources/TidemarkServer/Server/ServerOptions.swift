@@ -9,5 +9,8 @@ package struct ServerOptions: Sendable {
   /// Whether what is accepted is settled by that, without an archive.
   package var settlesOnAccept = false
 
+  /// What `/metrics` tells besides the server's own, in Prometheus's text format.
+  package var metrics: @Sendable () -> String = { "" }
+
   package init() {}
 }

@@ -92,10 +92,24 @@ package struct JSONObject: Equatable, Sendable {
   }
 
   package func number(_ name: String, in range: ClosedRange<UInt64>) throws(TextError) -> UInt64 {
-    guard case .number(let text) = try value(name), let number = UInt64(text), range.contains(number) else {
+    guard case .number(let text) = try value(name), let number = Self.whole(text), range.contains(number) else {
       throw wrong(name, "is no whole number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
+  }
+
+  /// The whole number that JSON text stands for, however it is written: `300`, `300.0`, `3e2`.
+  private static func whole(_ text: String) -> UInt64? {
+    if let number = UInt64(text) { return number }
+    let sides = text.split(whereSeparator: { $0 == "e" || $0 == "E" })
+    let parts = sides[0].split(separator: ".")
+    guard let exponent = sides.count > 1 ? Int(sides[1]) : 0, abs(exponent) <= 20 else { return nil }
+    var digits = parts.joined()
+    let shift = exponent - (parts.count > 1 ? parts[1].count : 0)
+    if shift >= 0 { return UInt64(digits + String(repeating: "0", count: shift)) }
+    guard digits.suffix(-shift).allSatisfy({ $0 == "0" }) else { return nil }
+    digits.removeLast(min(-shift, digits.count))
+    return digits.isEmpty ? 0 : UInt64(digits)
   }
 
   package func optionalNumber(_ name: String, in range: ClosedRange<UInt64>) throws(TextError) -> UInt64? {

@@ -106,6 +106,21 @@ enum System {
     try writeAll(descriptor, bytes, path)
   }
 
+  /// Opens a file to write at its end, which is made if it is not there; only its owner may read it.
+  static func openForAppending(_ path: String) throws -> Int32 {
+    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw failure("can't write the file", path, advice: "check the path and its permissions") }
+    return descriptor
+  }
+
+  /// Allows this process as many open files as the system lets it have.
+  static func raiseFileLimit() {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+
   /// This program.
   static var executablePath: String {
     guard let path = unsafe realpath("/proc/self/exe", nil) else { return CommandLine.arguments[0] }

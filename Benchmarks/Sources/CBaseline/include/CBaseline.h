@@ -62,6 +62,17 @@ int baseline_replay_records(const char *directory, baseline_visit *visit, void *
 /// without gaps.
 int baseline_history(const char *directory, struct baseline_replay *result, unsigned char *root);
 
+/// A log's records, one behind the other.
+struct baseline_records {
+  unsigned char *bytes;
+  size_t byteCount;
+};
+/// Reads all records of a log into memory.
+int baseline_read_records(const char *directory, struct baseline_records *records);
+void baseline_free_records(struct baseline_records *records);
+/// Likewise, but of records in memory, gone through so many times: nothing but hashing.
+int baseline_hash_records(const struct baseline_records *records, int times, unsigned char *root);
+
 /// Replays a log whose events are JSON objects and adds up one member by another, both at the top level: `keyName` a string, `valueName` a
 /// whole number. The JSON is parsed by yajl. Stores the number of keys and the sum over all of them.
 int baseline_sum_json(
@@ -71,6 +82,8 @@ int baseline_sum_json(
 
 /// Monotonic nanoseconds.
 uint64_t baseline_now(void);
+/// Nanoseconds that the calling thread was at work.
+uint64_t baseline_thread_now(void);
 /// Resident bytes of a process (VmRSS), or -errno. Process 0 is the caller.
 int64_t baseline_resident_byte_count(int process);
 /// Bytes written and flushes of a block device such as `loop0`, since the system started.

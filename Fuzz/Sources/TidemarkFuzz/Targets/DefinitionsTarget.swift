@@ -105,7 +105,9 @@ enum DefinitionsTarget {
   }
 
   private static func check(_ rows: [DefinedProjection.Row], _ count: Int) {
-    require(zip(rows, rows.dropFirst()).allSatisfy { $0.key < $1.key }, "rows are out of order, or a key is there twice")
+    require(
+      zip(rows, rows.dropFirst()).allSatisfy { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) },
+      "rows are out of order, or a key is there twice")
     require(rows.reduce(0) { $0 + ($1.count ?? 1) } <= count, "there are more values than events")
   }
 
