@@ -50,11 +50,14 @@ let package = Package(
     .target(name: "TidemarkText", swiftSettings: strict),
     .target(name: "TidemarkProtocol", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .target(
-      name: "TidemarkReplication", dependencies: ["CCurl", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkText"],
+      name: "TidemarkReplication",
+      dependencies: ["CCurl", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkProtocol", "TidemarkText"],
       swiftSettings: strict),
     .target(
       name: "TidemarkServer",
-      dependencies: ["CMicrohttpd", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkSQLite", "TidemarkText"],
+      dependencies: [
+        "CMicrohttpd", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkProtocol", "TidemarkSQLite", "TidemarkText",
+      ],
       resources: [.embedInCode("HTTP/openapi.json")], swiftSettings: strict),
     .target(name: "CCrash"),
     .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),

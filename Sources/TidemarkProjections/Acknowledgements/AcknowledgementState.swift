@@ -55,9 +55,9 @@ public struct AcknowledgementState: Sendable, Equatable {
   /// By item, then by person.
   private var records = ValuesByKey<ValuesByKey<Record>>()
 
-  init() {}
+  package init() {}
 
-  mutating func take(_ fact: Acknowledgements.Fact, at place: Place) {
+  package mutating func take(_ fact: Acknowledgements.Fact, at place: Place) {
     switch fact {
     case .published(let item, let version, let isMaterial):
       items[item, default: Item()].versions[version] = isMaterial
@@ -107,6 +107,9 @@ public struct AcknowledgementState: Sendable, Equatable {
   /// What a person has acknowledged of an item; nil if the person was neither asked nor has acknowledged it.
   public func record(of item: String, by person: String) -> Record? { records[item]?[person] }
 
+  /// All who were asked about an item or have acknowledged it, for each item.
+  package var pairs: [(item: String, person: String)] { records.keys.map { ($0.item, $0.person) } }
+
   /// All who were asked about an item or have acknowledged it, by name.
   public func persons(of item: String) -> [String] { records[item]?.sortedKeys ?? [] }
 
@@ -134,7 +137,7 @@ public struct AcknowledgementState: Sendable, Equatable {
   // u8 version of the coding; u64 number of items, each: text, u8 withdrawn, u64 number of versions, each: u64, u8 material;
   // u64 number of records, each: item, person and place as text, u64 number of versions, each: u64, place
 
-  func encode() -> [UInt8] {
+  package func encode() -> [UInt8] {
     var bytes: [UInt8] = [1]
     bytes.add(UInt64(items.count))
     for (name, item) in items {
@@ -162,7 +165,7 @@ public struct AcknowledgementState: Sendable, Equatable {
     return bytes
   }
 
-  init(_ bytes: [UInt8]) throws(UnreadableEvent) {
+  package init(_ bytes: [UInt8]) throws(UnreadableEvent) {
     var reader = StateReader(bytes)
     guard try reader.u8() == 1 else { throw UnreadableEvent("its coding is of another version") }
     for _ in 0..<(try reader.count(elementByteCount: 13)) {

@@ -1,13 +1,13 @@
-internal import TidemarkLog
+package import TidemarkLog
 internal import TidemarkText
 
 /// Takes bytes apart that a projection or a snapshot was written into. Every length is checked; what does not fit throws.
-struct StateReader {
+package struct StateReader {
   private let bytes: [UInt8]
   private var position: Int
   private let end: Int
 
-  init(_ bytes: [UInt8], from position: Int = 0) {
+  package init(_ bytes: [UInt8], from position: Int = 0) {
     self.bytes = bytes
     self.position = position
     end = bytes.count
@@ -19,69 +19,69 @@ struct StateReader {
     return position
   }
 
-  mutating func u8() throws(UnreadableEvent) -> UInt8 {
+  package mutating func u8() throws(UnreadableEvent) -> UInt8 {
     let at = try take(1)
     return bytes.rawSpan.u8(at)
   }
-  mutating func u32() throws(UnreadableEvent) -> UInt32 {
+  package mutating func u32() throws(UnreadableEvent) -> UInt32 {
     let at = try take(4)
     return bytes.rawSpan.u32(at)
   }
-  mutating func u64() throws(UnreadableEvent) -> UInt64 {
+  package mutating func u64() throws(UnreadableEvent) -> UInt64 {
     let at = try take(8)
     return bytes.rawSpan.u64(at)
   }
   /// A number of events: no log has more than 2^44, so that counting on from there can't overflow.
-  mutating func tally() throws(UnreadableEvent) -> UInt64 {
+  package mutating func tally() throws(UnreadableEvent) -> UInt64 {
     let number = try u64()
     guard number <= 1 << 44 else { throw UnreadableEvent("more events than a log can hold") }
     return number
   }
 
-  mutating func id() throws(UnreadableEvent) -> EventID {
+  package mutating func id() throws(UnreadableEvent) -> EventID {
     let at = try take(16)
     return bytes.rawSpan.id(at)
   }
-  mutating func time() throws(UnreadableEvent) -> Timestamp { Timestamp(nanoseconds: Int64(bitPattern: try u64())) }
-  mutating func place() throws(UnreadableEvent) -> Place { Place(offset: try u64(), time: try time()) }
-  mutating func text() throws(UnreadableEvent) -> String { String(decoding: try data(), as: UTF8.self) }
+  package mutating func time() throws(UnreadableEvent) -> Timestamp { Timestamp(nanoseconds: Int64(bitPattern: try u64())) }
+  package mutating func place() throws(UnreadableEvent) -> Place { Place(offset: try u64(), time: try time()) }
+  package mutating func text() throws(UnreadableEvent) -> String { String(decoding: try data(), as: UTF8.self) }
 
-  mutating func data() throws(UnreadableEvent) -> [UInt8] {
+  package mutating func data() throws(UnreadableEvent) -> [UInt8] {
     let count = Int(try u32())
     let start = try take(count)
     return Array(bytes[start..<start + count])
   }
 
   /// A number of elements, each of which takes at least so many bytes.
-  mutating func count(elementByteCount: Int) throws(UnreadableEvent) -> Int {
+  package mutating func count(elementByteCount: Int) throws(UnreadableEvent) -> Int {
     let count = try u64()
     guard count <= UInt64(max(0, end - position) / elementByteCount) else { throw UnreadableEvent("more elements than bytes") }
     return Int(count)
   }
 
   /// What was not taken yet.
-  mutating func rest() -> [UInt8] {
+  package mutating func rest() -> [UInt8] {
     defer { position = end }
     return Array(bytes[position..<end])
   }
 
-  func finish() throws(UnreadableEvent) {
+  package func finish() throws(UnreadableEvent) {
     if position != end { throw UnreadableEvent("something follows the end") }
   }
 }
 
 extension [UInt8] {
-  mutating func add(data: [UInt8]) {
+  package mutating func add(data: [UInt8]) {
     add(UInt32(truncatingIfNeeded: data.count))
     self += data
   }
 
-  mutating func add(text: String) {
+  package mutating func add(text: String) {
     add(UInt32(truncatingIfNeeded: text.utf8.count))
     append(contentsOf: text.utf8)
   }
 
-  mutating func add(place: Place) {
+  package mutating func add(place: Place) {
     add(place.offset)
     add(place.time.nanoseconds)
   }

@@ -26,7 +26,8 @@ public final class CurlTransport: Transport {
 
   private let authorities: String?
   private let limits: Limits
-  private let handle: CurlHandle
+  /// Of requests that are over: each has a connection, which is kept.
+  private let handles = Locked([CurlHandle]())
 
   /// Nothing is connected yet.
   ///
@@ -36,7 +37,6 @@ public final class CurlTransport: Transport {
   public init(authorities: String? = nil, limits: Limits = Limits()) {
     self.authorities = authorities
     self.limits = limits
-    handle = CurlHandle()
   }
 
   /// Throws `LogError.Code.transport` if no answer came, if the answer is too long, and when the task was cancelled.
@@ -45,8 +45,11 @@ public final class CurlTransport: Transport {
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         do throws(LogError) {
-          try runThread(name: "transport", lowPriority: false) { [handle, authorities, limits] in
-            continuation.resume(with: handle.perform(request, server, authorities, limits, exchange))
+          try runThread(name: "transport", lowPriority: false) { [handles, authorities, limits] in
+            let handle = handles.withLock { $0.popLast() } ?? CurlHandle()
+            let answer = handle.perform(request, server, authorities, limits, exchange)
+            handles.withLock { $0.append(handle) }
+            continuation.resume(with: answer)
           }
         } catch {
           continuation.resume(throwing: error)

@@ -1,5 +1,5 @@
 public import TidemarkEvidence
-internal import TidemarkLog
+public import TidemarkLog
 internal import TidemarkProtocol
 
 /// Ships logs to a server, by itself, for as long as it runs: what is saved here goes there as soon as conditions allow, and the server's
@@ -15,8 +15,11 @@ internal import TidemarkProtocol
 ///
 /// The device is enrolled once before that: see ``enrol(_:code:name:keys:credentials:transport:)``. Appending never waits for it. Receipts
 /// are staged: they stand before the events of the next append, and cause no commit of their own.
+///
+/// With a log for what is received, it also fetches what the office publishes: see ``DeviceItems``.
 public final class Replicator: Sendable {
   private let logs: [ReplicatedLog]
+  private let received: Log?
   private let keys: any SigningKeyProvider
   private let store: any CredentialStore
   private let transport: any Transport
@@ -26,6 +29,7 @@ public final class Replicator: Sendable {
   private struct State {
     var run: ReplicatorRun?
     var statuses: [Status] = []
+    var reception: Reception?
     var listeners: [UInt64: AsyncStream<Status>.Continuation] = [:]
     var nextListener: UInt64 = 0
   }
@@ -34,23 +38,27 @@ public final class Replicator: Sendable {
   ///
   /// - Parameters:
   ///   - evidence: of a log that is open for writing.
+  ///   - received: where to keep what the server has for this device: see ``openReceived(at:options:)``. Nil: it is not asked.
   ///   - keys: where the device's keys are.
   ///   - credentials: where enrolment left what the server gave.
   ///   - transport: how requests get there.
   ///   - conditions: who knows what sending costs at the moment.
   public convenience init(
-    _ evidence: Evidence, keys: any SigningKeyProvider, credentials: any CredentialStore, transport: any Transport = CurlTransport(),
-    conditions: any ConditionSource = AlwaysReachable()
+    _ evidence: Evidence, received: Log? = nil, keys: any SigningKeyProvider, credentials: any CredentialStore,
+    transport: any Transport = CurlTransport(), conditions: any ConditionSource = AlwaysReachable()
   ) {
-    self.init([ReplicatedLog(evidence)], keys: keys, credentials: credentials, transport: transport, conditions: conditions)
+    self.init(
+      [ReplicatedLog(evidence)], received: received, keys: keys, credentials: credentials, transport: transport, conditions: conditions)
   }
 
-  /// For all logs of a device: one request is under way at a time, that of the most urgent log that has something to send.
+  /// For all logs of a device: one request is under way at a time, that of the most urgent log that has something to send; beside it the
+  /// one that fetches.
   public init(
-    _ logs: [ReplicatedLog], keys: any SigningKeyProvider, credentials: any CredentialStore, transport: any Transport = CurlTransport(),
-    conditions: any ConditionSource = AlwaysReachable()
+    _ logs: [ReplicatedLog], received: Log? = nil, keys: any SigningKeyProvider, credentials: any CredentialStore,
+    transport: any Transport = CurlTransport(), conditions: any ConditionSource = AlwaysReachable()
   ) {
     self.logs = logs
+    self.received = received
     self.keys = keys
     store = credentials
     self.transport = transport
@@ -84,8 +92,8 @@ public final class Replicator: Sendable {
     let lanes: [any Lane] = try logs.map {
       try Shipper($0.evidence, keys: keys, publicKey: credentials.publicKey, grant: grant, priority: $0.priority)
     }
-    let core = ReplicatorCore(lanes, store: store, conditions: conditions)
-    let run = ReplicatorRun(core, transport, credentials.server) { [weak self] in self?.publish($0) }
+    let core = ReplicatorCore(lanes, received: try received.map { try ReceivedLog($0) }, store: store, conditions: conditions)
+    let run = ReplicatorRun(core, transport, credentials.server) { [weak self] in self?.publish($0, $1) }
     state.withLock { $0.run = run }
     try run.begin(watching: logs.map(\.evidence.log))
   }
@@ -103,7 +111,10 @@ public final class Replicator: Sendable {
   /// How each log stands, the most urgent first; empty before ``start()``.
   public var status: [Status] { state.withLock { $0.statuses } }
 
-  /// How each log stands now, and then each change. Old ones are left out for a listener who is slow.
+  /// How fetching from the server stands; nil before ``start()``, and without a log for it.
+  public var reception: Reception? { state.withLock { $0.reception } }
+
+  /// How each log stands now, and then each change, also of ``reception``. Old ones are left out for a listener who is slow.
   public var statuses: AsyncStream<Status> {
     let (stream, continuation) = AsyncStream.makeStream(of: Status.self, bufferingPolicy: .bufferingNewest(64))
     state.withLock { state in
@@ -116,13 +127,26 @@ public final class Replicator: Sendable {
     return stream
   }
 
-  private func publish(_ statuses: [Status]) {
+  private func publish(_ statuses: [Status], _ reception: Reception?) {
     state.withLock { state in
-      for (index, status) in statuses.enumerated() where index >= state.statuses.count || state.statuses[index] != status {
+      let isNew = state.reception != reception
+      state.reception = reception
+      for (index, status) in statuses.enumerated() where isNew || index >= state.statuses.count || state.statuses[index] != status {
         for listener in state.listeners.values { listener.yield(status) }
       }
       state.statuses = statuses
     }
+  }
+
+  /// Opens a log for what the server has for this device, or makes it. One of its own for each device.
+  ///
+  /// Throws as `Log.open(at:options:)` does.
+  ///
+  /// ```swift
+  /// let received = try Replicator.openReceived(at: "received")
+  /// ```
+  public static func openReceived(at path: String, options: LogOptions = LogOptions()) throws -> Log {
+    try ReceivedLog.open(at: path, options: options)
   }
 
   // MARK: Signing out
@@ -140,6 +164,10 @@ public final class Replicator: Sendable {
       let size = log.evidence.log.size
       try log.evidence.log.close()
       if log.evidence.log.size != size, !discardsUnsent { throw LogErasure.unsent(size..<log.evidence.log.size, log.evidence.log.path) }
+    }
+    if let received {
+      try received.close()
+      try LogErasure.erase(received.path, received.environment.fileSystem)
     }
     for log in logs {
       if let key = try log.evidence.key { try keys.removeKey(publicKey: key.publicKey) }

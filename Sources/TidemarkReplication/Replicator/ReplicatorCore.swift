@@ -4,13 +4,17 @@ package import TidemarkProtocol
 /// What a ``Replicator`` does between requests: whose turn it is, and with which token. It knows files, but neither network nor clock, and
 /// is for one thread at a time.
 ///
-/// One request is under way at a time, so a lane that waits for its turn has an attempt under way before it.
+/// One request of a lane is under way at a time, so a lane that waits for its turn has an attempt under way before it. What fetches from the
+/// server goes beside them, as the server may hold it.
 package final class ReplicatorCore {
   private let lanes: [any Lane]
+  private let puller: Puller?
   private let store: any CredentialStore
   private let source: any ConditionSource
   private var token: (text: String, expiry: UInt64)?
   private var inFlight: Flight?
+  /// The token of what is held.
+  private var heldToken: String?
 
   private enum Flight {
     case token
@@ -20,6 +24,8 @@ package final class ReplicatorCore {
   /// What comes next.
   package enum Step: Sendable {
     case send(HTTPRequest)
+    /// Beside what is sent; its answer goes to ``receivedHeld(_:now:)``.
+    case hold(HTTPRequest)
     /// Until an answer comes, something changes, or that time.
     case wait(until: UInt64?)
   }
@@ -28,26 +34,45 @@ package final class ReplicatorCore {
   private static let margin: UInt64 = 20_000_000_000
 
   /// Lanes of one priority take turns in the order in which they are given.
-  package init(_ lanes: [any Lane], store: any CredentialStore, conditions: any ConditionSource) {
+  ///
+  /// - Parameter received: where to keep what the server has for this device; nil: it is not asked.
+  package init(_ lanes: [any Lane], received: ReceivedLog? = nil, store: any CredentialStore, conditions: any ConditionSource) {
     self.lanes = LanePriority.allCases.flatMap { priority in lanes.filter { $0.priority == priority } }
+    puller = received.map { received in
+      Puller(received) { Dictionary(lanes.map { ($0.status.log, $0.status.accepted) }, uniquingKeysWith: { min($0, $1) }) }
+    }
     self.store = store
     source = conditions
   }
 
   package var statuses: [Status] { lanes.map(\.status) }
 
-  package func start(now: UInt64) { for lane in lanes { lane.handle(.started, now: now) } }
+  /// How fetching stands; nil if the server is not asked.
+  package var reception: Reception? { puller?.reception }
+
+  package func start(now: UInt64) {
+    for lane in lanes { lane.handle(.started, now: now) }
+    puller?.start()
+  }
 
   package func stop(now: UInt64) {
     inFlight = nil
+    puller?.stop()
     for lane in lanes { lane.handle(.stopped, now: now) }
   }
 
   package func poll(now: UInt64) -> Step {
     let conditions = source.conditions
     for lane in lanes { lane.update(conditions, now: now) }
+    puller?.update(conditions, now: now)
     if inFlight == nil, let request = nextRequest(now) { return .send(request) }
-    return .wait(until: lanes.compactMap(\.deadline).min())
+    if let puller, puller.isWanting, let token {
+      var request = puller.makeRequest(now: now)
+      request.fields["authorization"] = "Bearer \(token.text)"
+      heldToken = token.text
+      return .hold(request)
+    }
+    return .wait(until: (lanes.map(\.deadline) + [puller?.deadline]).compactMap(\.self).min())
   }
 
   private func nextRequest(_ now: UInt64) -> HTTPRequest? {
@@ -64,7 +89,7 @@ package final class ReplicatorCore {
       inFlight = .lane(index)
       return request
     }
-    return nil
+    return token == nil && puller?.isWanting == true ? tokenRequest(now) : nil
   }
 
   /// Takes in the answer to what was sent, or why none came.
@@ -84,6 +109,16 @@ package final class ReplicatorCore {
         lanes[index].received(response, now: now)
       case .failure(let error): lanes[index].handle(.failed(text(of: error)), now: now)
       }
+    }
+  }
+
+  /// Takes in the answer to what was held.
+  package func receivedHeld(_ result: Result<HTTPResponse, any Error>, now: UInt64) {
+    switch result {
+    case .success(let response):
+      if response.status == 401, token?.text == heldToken { token = nil }
+      puller?.received(response, now: now)
+    case .failure(let error): puller?.failed(text(of: error), now: now)
     }
   }
 
@@ -124,5 +159,12 @@ package final class ReplicatorCore {
   /// All who wait for a token.
   private func tell(_ input: DeviceSession.Input, _ now: UInt64) {
     for lane in lanes where lane.wants != nil { lane.handle(input, now: now) }
+    guard let puller, puller.isWanting else { return }
+    switch input {
+    case .refused(let problem): puller.refused(problem, now: now)
+    case .failed(let why): puller.failed(why, now: now)
+    case .storageFailed(let why): puller.failed(why, .storage, now: now)
+    default: break
+    }
   }
 }

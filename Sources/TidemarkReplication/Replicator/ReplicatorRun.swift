@@ -6,14 +6,16 @@ final class ReplicatorRun: Sendable {
   private let core: Locked<ReplicatorCore>
   private let transport: any Transport
   private let server: ServerAddress
-  private let publish: @Sendable ([Status]) -> Void
+  private let publish: @Sendable ([Status], Reception?) -> Void
   /// Raised to wake the thread.
   private let word = WaitWord()
   private let mail = Locked(Mail())
 
   private struct Mail {
     var answer: Result<HTTPResponse, any Error>?
+    var heldAnswer: Result<HTTPResponse, any Error>?
     var exchange: Task<Void, Never>?
+    var held: Task<Void, Never>?
     var watchers: [Task<Void, Never>] = []
     var restarts = false
     var isStopping = false
@@ -25,7 +27,8 @@ final class ReplicatorRun: Sendable {
   private static let longestWait: UInt64 = 60_000_000_000
 
   init(
-    _ core: sending ReplicatorCore, _ transport: any Transport, _ server: ServerAddress, publish: @escaping @Sendable ([Status]) -> Void
+    _ core: sending ReplicatorCore, _ transport: any Transport, _ server: ServerAddress,
+    publish: @escaping @Sendable ([Status], Reception?) -> Void
   ) {
     self.core = Locked(core)
     self.transport = transport
@@ -36,7 +39,7 @@ final class ReplicatorRun: Sendable {
   func begin(watching logs: [Log]) throws {
     core.withLock { core in
       core.start(now: monotonicNow())
-      publish(core.statuses)
+      publish(core.statuses, core.reception)
     }
     try runThread(name: "replicator", lowPriority: false) { self.work() }
     let watchers = logs.map { log in Task.detached { [word] in await Self.watch(log) { word.increment() } } }
@@ -62,7 +65,7 @@ final class ReplicatorRun: Sendable {
   func stop() {
     let tasks = mail.withLock { mail in
       mail.isStopping = true
-      return mail.watchers + [mail.exchange].compactMap { $0 }
+      return mail.watchers + [mail.exchange, mail.held].compactMap { $0 }
     }
     for task in tasks { task.cancel() }
     wake()
@@ -81,21 +84,23 @@ final class ReplicatorRun: Sendable {
   private func work() {
     while true {
       let seen = word.value
-      let (answer, restarts, isStopping) = mail.withLock { mail in
-        defer { (mail.answer, mail.restarts) = (nil, false) }
-        return (mail.answer, mail.restarts, mail.isStopping)
+      let (answer, heldAnswer, restarts, isStopping) = mail.withLock { mail in
+        defer { (mail.answer, mail.heldAnswer, mail.restarts) = (nil, nil, false) }
+        return (mail.answer, mail.heldAnswer, mail.restarts, mail.isStopping)
       }
       if isStopping { return end() }
       let (step, now) = core.withLock { core in
         let now = monotonicNow()
         if let answer { core.received(answer, now: now) }
+        if let heldAnswer { core.receivedHeld(heldAnswer, now: now) }
         if restarts { core.start(now: now) }
         let step = core.poll(now: now)
-        publish(core.statuses)
+        publish(core.statuses, core.reception)
         return (step, now)
       }
       switch step {
-      case .send(let request): send(request)
+      case .send(let request): send(request, \.answer, \.exchange)
+      case .hold(let request): send(request, \.heldAnswer, \.held)
       case .wait(let deadline):
         let delay = deadline.map { min($0 > now ? $0 - now : 0, Self.longestWait) }
         word.wait(while: seen, nanoseconds: delay.map { Int64($0) } ?? -1)
@@ -103,15 +108,18 @@ final class ReplicatorRun: Sendable {
     }
   }
 
-  private func send(_ request: HTTPRequest) {
+  private func send(
+    _ request: HTTPRequest, _ answerPath: any WritableKeyPath<Mail, Result<HTTPResponse, any Error>?> & Sendable,
+    _ taskPath: any WritableKeyPath<Mail, Task<Void, Never>?> & Sendable
+  ) {
     let exchange = Task.detached { [transport, server, mail, word] in
       let answer: Result<HTTPResponse, any Error>
       do { answer = .success(try await transport.send(request, to: server)) } catch { answer = .failure(error) }
-      mail.withLock { $0.answer = answer }
+      mail.withLock { $0[keyPath: answerPath] = answer }
       word.increment()
     }
     let isStopping = mail.withLock { mail in
-      mail.exchange = exchange
+      mail[keyPath: taskPath] = exchange
       return mail.isStopping
     }
     if isStopping { exchange.cancel() }
@@ -120,7 +128,7 @@ final class ReplicatorRun: Sendable {
   private func end() {
     core.withLock { core in
       core.stop(now: monotonicNow())
-      publish(core.statuses)
+      publish(core.statuses, core.reception)
     }
     let waiting = mail.withLock { mail in
       mail.isOver = true
