@@ -189,6 +189,16 @@ package final class Accounts: Sendable {
     }
   }
 
+  /// Says for which place and person a device gets items; empty: for none.
+  package func assign(_ id: EventID, place: String, person: String) throws -> DeviceAccount {
+    try rows.withLock { rows in
+      guard var account = try Self.device(id, rows) else { throw Problem(.notFound, "there is no such device") }
+      try rows.run("UPDATE devices SET place = ?, person = ? WHERE id = ?", RowValue(place), RowValue(person), RowValue(id))
+      (account.place, account.person) = (place, person)
+      return account
+    }
+  }
+
   // MARK: Enrolling
 
   /// A device's id follows from its key: where the accounts are lost, it is the same one after it is enrolled again, and has its logs.

@@ -1,5 +1,6 @@
 package import TidemarkEvidence
 package import TidemarkLog
+package import TidemarkProjections
 package import TidemarkProtocol
 
 /// The first 16 bytes of SHA-256 over an event's content (`ContentDigest.content(of:)`), held as an id is.

@@ -1,4 +1,5 @@
 internal import TidemarkLog
+internal import TidemarkProjections
 internal import TidemarkProtocol
 internal import TidemarkSQLite
 internal import TidemarkText
@@ -12,8 +13,8 @@ extension Derived {
       next INTEGER NOT NULL, PRIMARY KEY (tenant, name)) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS items_by_time ON items (next);
     CREATE TABLE IF NOT EXISTS acknowledgements (
-      tenant INTEGER NOT NULL, item TEXT NOT NULL, actor TEXT NOT NULL, version INTEGER NOT NULL, PRIMARY KEY (tenant, item, actor))
-      WITHOUT ROWID;
+      tenant INTEGER NOT NULL, item TEXT NOT NULL, actor TEXT NOT NULL, version INTEGER NOT NULL,
+      PRIMARY KEY (tenant, item, actor, version)) WITHOUT ROWID;
     """
 
   private static let items = """
@@ -24,9 +25,9 @@ extension Derived {
   private static func item(_ row: Statement) -> (tenant: Int64, item: Item) {
     let item = Item(
       name: row.text(1), version: row.unsigned(2), isMaterial: row.integer(3) != 0, materialVersion: row.unsigned(4), content: row.text(5),
-      place: row.text(6), person: row.text(7), state: row.text(8), since: row.unsigned(9), due: row.unsigned(10),
-      required: row.unsigned(11), isWaived: row.integer(12) != 0, isRemoved: row.integer(13) != 0, acknowledged: row.unsigned(14),
-      status: row.text(15))
+      place: row.text(6), person: row.text(7), state: row.text(8),
+      terms: ItemTerms(since: row.unsigned(9), due: row.unsigned(10), required: row.unsigned(11), isWaived: row.integer(12) != 0),
+      isRemoved: row.integer(13) != 0, acknowledged: row.unsigned(14), status: ItemStatus(rawValue: row.text(15)))
     return (row.integer(0), item)
   }
 
@@ -45,9 +46,17 @@ extension Derived {
     try rows.run(
       "INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", .number(tenant), RowValue(item.name),
       RowValue(item.version), .number(item.isMaterial ? 1 : 0), RowValue(item.materialVersion), RowValue(item.content),
-      RowValue(item.place), RowValue(item.person), RowValue(item.state), RowValue(item.since), RowValue(item.due), RowValue(item.required),
-      .number(item.isWaived ? 1 : 0), .number(item.isRemoved ? 1 : 0), RowValue(item.acknowledged), RowValue(item.status),
-      RowValue(item.isRemoved ? UInt64(Int64.max) : item.nextChange ?? UInt64(Int64.max)))
+      RowValue(item.place), RowValue(item.person), RowValue(item.state), RowValue(item.terms.since), RowValue(item.terms.due),
+      RowValue(item.terms.required), .number(item.terms.isWaived ? 1 : 0), .number(item.isRemoved ? 1 : 0), RowValue(item.acknowledged), RowValue(item.status?.rawValue ?? ""),
+      RowValue(item.isRemoved ? UInt64(Int64.max) : item.terms.end(of: item.status) ?? UInt64(Int64.max)))
+  }
+
+  /// The version that is due next.
+  func nextVersion(of item: String, in tenant: String) throws -> UInt64 {
+    let version = try rows.first(
+      "SELECT version FROM items WHERE tenant = (SELECT number FROM tenants WHERE name = ?) AND name = ?", RowValue(tenant), RowValue(item)
+    ) { $0.unsigned(0) }
+    return (version ?? 0) + 1
   }
 
   /// When time alone changes a status next, in seconds since 1970; nil if it does not.
@@ -79,15 +88,15 @@ extension Derived {
     var item = item
     item.acknowledged =
       try rows.first(
-        "SELECT count(*) FROM acknowledgements WHERE tenant = ? AND item = ? AND version >= ?", .number(tenant), RowValue(item.name),
-        RowValue(item.materialVersion)
+        "SELECT count(DISTINCT actor) FROM acknowledgements WHERE tenant = ? AND item = ? AND version BETWEEN ? AND ?", .number(tenant),
+        RowValue(item.name), RowValue(item.materialVersion), RowValue(item.version)
       ) { $0.unsigned(0) } ?? 0
-    item.status = item.status(at: seconds)
+    item.status = item.terms.status(acknowledged: item.acknowledged, at: seconds)
     try keep(item, tenant)
     if tellsStatus, item.status != before?.status || item.acknowledged != before?.acknowledged {
       try tell("status", item, tenant) { json in
         json.member("item", item.name)
-        json.member("status", item.status)
+        if let status = item.status { json.member("status", status.rawValue) }
         json.member("acknowledged", item.acknowledged)
       }
     }
@@ -110,8 +119,8 @@ extension Derived {
       let tenant = try self.tenant(record.tenant)
       var item = Item(
         name: record.item, version: next, isMaterial: record.isMaterial || before == nil, materialVersion: before?.materialVersion ?? next,
-        content: record.content, place: record.place, person: record.person, state: record.state ?? before?.state ?? "", since: seconds,
-        due: record.due, required: record.required, isWaived: false, isRemoved: false, acknowledged: 0, status: "")
+        content: record.content, place: record.place, person: record.person, state: record.state ?? before?.state ?? "",
+        terms: ItemTerms(since: seconds, due: record.due, required: record.required), isRemoved: false, acknowledged: 0, status: nil)
       if item.isMaterial { item.materialVersion = next }
       item = try settle(item, before, tenant, at: seconds, tellsStatus: false)
       // Whoever saw it where it was is told that it is gone from there.
@@ -134,8 +143,8 @@ extension Derived {
       }
     case .waive:
       guard let tenant, var item = before, !item.isRemoved else { throw Problem(.notFound, "there is no such item") }
-      if item.isWaived { return nil }
-      item.isWaived = true
+      if item.terms.isWaived { return nil }
+      item.terms.isWaived = true
       _ = try settle(item, before, tenant, at: seconds, tellsStatus: true)
     }
     return Decision(event: NewEvent(type: ItemRecord.type, data: record.json))
@@ -153,11 +162,10 @@ extension Derived {
   func take(_ fact: ItemFact, of event: EventID, from device: EventID, _ tenant: Int64, seconds: UInt64) throws {
     switch fact {
     case .acknowledgement(let name, let version, let actor):
-      guard let item = try item(name, tenant), !item.isRemoved, version <= item.version else { return }
+      // Also of what is not published yet, or not any more: it counts from the moment it is.
       try rows.run(
-        """
-        INSERT INTO acknowledgements VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET version = max(version, excluded.version)
-        """, .number(tenant), RowValue(name), RowValue(actor), RowValue(version))
+        "INSERT OR IGNORE INTO acknowledgements VALUES (?, ?, ?, ?)", .number(tenant), RowValue(name), RowValue(actor), RowValue(version))
+      guard let item = try item(name, tenant), !item.isRemoved else { return }
       _ = try settle(item, item, tenant, at: seconds, tellsStatus: true)
     case .transition(let name, let from, let to):
       guard var item = try item(name, tenant), !item.isRemoved else { return }
@@ -184,7 +192,8 @@ extension Derived {
 extension Item {
   /// Whether a publication says what is there.
   fileprivate func isSame(as record: ItemRecord) -> Bool {
-    content == record.content && place == record.place && person == record.person && due == record.due && required == record.required
+    content == record.content && place == record.place && person == record.person && terms.due == record.due
+      && terms.required == record.required
       && (record.state == nil || record.state == state)
   }
 }

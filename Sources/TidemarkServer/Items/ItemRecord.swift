@@ -14,9 +14,10 @@ package struct ItemRecord: Message {
   package var action: Action
   package var tenant: String
   package var item: String
-  /// Of what is published.
+  /// Of what is published; 0: the next one, only as it is asked for.
   package var version: UInt64
   package var isMaterial: Bool
+  /// JSON text.
   package var content: String
   package var place: String
   package var person: String
@@ -50,9 +51,10 @@ package struct ItemRecord: Message {
     self.init(action, tenant: try object.optionalString("tenant", upTo: 64) ?? "", item: try object.string("item", upTo: 128))
     seconds = try object.optionalNumber("seconds", in: 0...UInt64(Int64.max)) ?? 0
     guard action == .publish else { return }
-    version = try object.number("version", in: 1...UInt64(Int64.max))
+    version = try object.optionalNumber("version", in: 1...UInt64(Int64.max)) ?? 0
     isMaterial = object["material"] == nil ? true : try object.bool("material")
-    content = try object.string("content", upTo: 1 << 16)
+    guard let value = object["content"] else { throw object.wrong("content", "is missing") }
+    content = value.text
     place = try object.optionalString("place", upTo: 255) ?? ""
     person = try object.optionalString("person", upTo: 255) ?? ""
     state = try object.optionalString("state", upTo: 64)
@@ -68,11 +70,12 @@ package struct ItemRecord: Message {
     guard action == .publish else { return }
     json.member("version", version)
     json.member("material", isMaterial)
-    json.member("content", content)
+    json.name("content")
+    json.value(content.utf8Span.span)
     if !place.isEmpty { json.member("place", place) }
     if !person.isEmpty { json.member("person", person) }
     if let state { json.member("state", state) }
-    if due > 0 { json.member("due", Timestamp(nanoseconds: Int64(due) * 1_000_000_000)) }
+    if due > 0 { json.member("due", Timestamp(seconds: due)) }
     if required > 0 { json.member("required", required) }
   }
 }

@@ -19,6 +19,7 @@ extension Server {
       throw Problem(.malformed, "name a tenant, and an item by 1 to 128 letters, digits, dashes, dots and underscores")
     }
     try accounts.checkTenant(record.tenant)
+    if action == .publish, record.version == 0 { record.version = try storage.nextVersion(of: record.item, in: record.tenant) }
     let written = record
     submit(.item(written), byteCount: 1 << 16, for: nil, reply) {
       reply(
@@ -41,6 +42,7 @@ extension Server {
     return JSONAnswer { json in
       json.member("generation", storage.generation)
       json.member("through", through)
+      scope.write(to: &json)
       json.name("items")
       json.beginArray()
       for item in items where scope.sees(place: item.place, person: item.person, device: .zero) {
@@ -52,7 +54,7 @@ extension Server {
 }
 
 /// What a caller may see of a tenant's changes.
-enum Scope {
+enum Scope: Equatable {
   /// All of it.
   case office
   /// Items without a place, or of the device's, and likewise its person; never events.
@@ -61,6 +63,12 @@ enum Scope {
   var seesEvents: Bool {
     guard case .device = self else { return true }
     return false
+  }
+
+  func write(to json: inout JSONWriter) {
+    guard case .device(let account) = self else { return }
+    if !account.place.isEmpty { json.member("place", account.place) }
+    if !account.person.isEmpty { json.member("person", account.person) }
   }
 
   /// - Parameter device: the one whom alone it is for; zero if it is for all who are in scope.

@@ -16,6 +16,7 @@ extension Server {
     case ("POST", "tokens", 1): reply(.answer(try makeToken(call.request.object())))
     case ("DELETE", "tokens", 2): reply(.answer(try removeToken(path[1], call.target["tenant"] ?? "")))
     case ("GET", "devices", 1): reply(.answer(try devices(tenant(of: call.target))))
+    case ("POST", "devices", 3) where path[2] == "assign": reply(.answer(try assign(path[1], call.request.object())))
     case ("POST", "devices", 3): reply(.answer(try setState(path[1], path[2])))
     case ("GET", "quarantine", 1): reply(.answer(try quarantine(tenant(of: call.target))))
     case ("POST", "quarantine", 4): try judge(path[1], path[2], path[3], reply)
@@ -82,6 +83,18 @@ extension Server {
       json.beginArray()
       for device in devices { device.write(to: &json) }
       json.endArray()
+    }.response()
+  }
+
+  private func assign(_ id: String, _ body: JSONObject) throws -> HTTPResponse {
+    guard let id = Target.id(id) else { throw Problem(.notFound, "there is no such device") }
+    let device = try accounts.assign(
+      id, place: try body.optionalString("place", upTo: 255) ?? "", person: try body.optionalString("person", upTo: 255) ?? "")
+    waiting.wake()
+    return JSONAnswer { json in
+      json.member("device", device.id)
+      json.member("place", device.place)
+      json.member("person", device.person)
     }.response()
   }
 

@@ -9,43 +9,75 @@ extension Server {
 
   /// Whose changes a call may see: all of the tenant's, or what is meant for one device. The operator says which tenant.
   func tenant(_ call: Call) throws -> (name: String, scope: Scope) {
+    let scope = scope(of: call.credential)
     switch call.credential {
-    case .device(let device): return (device.tenant, .device(device))
-    case .office(let tenant): return (tenant, .office)
+    case .device(let device): return (device.tenant, scope)
+    case .office(let tenant): return (tenant, scope)
     case .operator:
       guard let tenant = call.target["tenant"], Accounts.isName(tenant) else { throw Problem(.malformed, "name a tenant: ?tenant=") }
-      return (tenant, .office)
+      return (tenant, scope)
     }
+  }
+
+  private func scope(of credential: Credential) -> Scope {
+    guard case .device(let device) = credential else { return .office }
+    return .device(device)
   }
 
   func changes(_ call: Call, _ reply: @escaping Answer) throws {
     let (tenant, scope) = try tenant(call)
     let since = try call.target.number("since", default: 0)
+    try check(since, tenant, scope)
     let limit = try call.target.number("limit", default: 1_000, in: 1...10_000)
     let seconds = min(Self.waitLimit, call.request.preferredWait)
-    if try storage.through(of: tenant) <= since, seconds > 0 {
-      let token = bearer(call.request)
-      let isHeld = waiting.hold(for: seconds * 1_000_000_000) { [self] isOver in
-        do {
-          guard try isOver || storage.through(of: tenant) > since else { return false }
-          // The credential may have gone meanwhile.
-          _ = try accounts.credential(token ?? "")
-          reply(.answer(try page(tenant, since, limit, scope)))
-        } catch {
-          reply(.answer(Self.problem(error).response))
-        }
-        return true
+    let first = try page(tenant, since, limit, scope)
+    let (token, seen) = (bearer(call.request) ?? "", Locked(first.through))
+    guard first.isEmpty, seconds > 0 else { return reply(.answer(answer(first, since, scope))) }
+    let isHeld = waiting.hold(for: seconds * 1_000_000_000) { [self] isOver in
+      do {
+        let last = seen.withLock { $0 }
+        // The credential may have gone meanwhile, or be for another place.
+        let now = try self.scope(of: accounts.credential(token))
+        guard try isOver || now != scope || storage.through(of: tenant) > last else { return false }
+        let page = try page(tenant, last, limit, scope)
+        seen.withLock { $0 = page.through }
+        guard isOver || now != scope || !page.isEmpty else { return false }
+        reply(.answer(answer(page, since, now)))
+      } catch {
+        reply(.answer(Self.problem(error).response))
       }
-      if isHeld { return }
+      return true
     }
-    reply(.answer(try page(tenant, since, limit, scope)))
+    if !isHeld { reply(.answer(answer(first, since, scope))) }
   }
 
-  private func page(_ tenant: String, _ since: UInt64, _ limit: UInt64, _ scope: Scope) throws -> HTTPResponse {
+  /// Throws for a number that can't be gone on from.
+  private func check(_ since: UInt64, _ tenant: String, _ scope: Scope) throws {
+    let last = try storage.through(of: tenant)
+    if since < floor(last, scope) { throw Problem(.gone, "so far back nothing is kept for devices", snapshot: Self.snapshotPath) }
+    if since > last { throw Problem(.gone, "this number was not given", snapshot: Self.snapshotPath) }
+  }
+
+  private static let snapshotPath = "/v1/changes/snapshot"
+
+  /// How far back a caller may go on: a device does not need each change to know what is.
+  private func floor(_ last: UInt64, _ scope: Scope) -> UInt64 {
+    scope == .office ? 0 : last - min(last, options.deviceChanges)
+  }
+
+  private struct Page {
+    var json: [UInt8] = []
+    var isEmpty = true
+    var through: UInt64 = 0
+    var last: UInt64 = 0
+  }
+
+  private func page(_ tenant: String, _ since: UInt64, _ limit: UInt64, _ scope: Scope) throws -> Page {
+    var page = Page()
     var json = JSONWriter()
     var count: UInt64 = 0
     json.beginArray()
-    let through = try storage.changes(of: tenant, since: since, withEvents: scope.seesEvents) { change in
+    page.through = try storage.changes(of: tenant, since: since, withEvents: scope.seesEvents) { change in
       guard count < limit, json.bytes.count < Self.byteLimit else { return false }
       if case .item(_, _, let place, let person, let device) = change, !scope.sees(place: place, person: person, device: device) {
         return true
@@ -55,13 +87,21 @@ extension Server {
       return true
     }
     json.endArray()
-    return JSONAnswer { answer in
-      answer.member("generation", storage.generation)
-      answer.member("since", since)
-      answer.member("through", through)
-      answer.member("floor", 0)
-      answer.name("changes")
-      answer.value(json.bytes.span)
+    page.last = max(page.through, try storage.through(of: tenant))
+    (page.json, page.isEmpty) = (json.bytes, count == 0)
+    return page
+  }
+
+  private func answer(_ page: Page, _ since: UInt64, _ scope: Scope) -> HTTPResponse {
+    JSONAnswer { json in
+      json.member("generation", storage.generation)
+      json.member("since", since)
+      json.member("through", page.through)
+      json.member("last", page.last)
+      json.member("floor", floor(page.last, scope))
+      scope.write(to: &json)
+      json.name("changes")
+      json.value(page.json.span)
     }.response()
   }
 

@@ -12,5 +12,8 @@ package struct ServerOptions: Sendable {
   /// What `/metrics` tells besides the server's own, in Prometheus's text format.
   package var metrics: @Sendable () -> String = { "" }
 
+  /// How many change numbers a device may be behind; from further back it begins anew with a snapshot.
+  package var deviceChanges: UInt64 = 100_000
+
   package init() {}
 }

@@ -185,6 +185,10 @@ package final class EmbeddedStorage: Storage {
     }
   }
 
+  package func nextVersion(of item: String, in tenant: String) throws -> UInt64 {
+    try reader.withLock { try $0.nextVersion(of: item, in: tenant) }
+  }
+
   package func nextTime() throws -> UInt64? { try reader.withLock { try $0.nextItemChange() } }
 
   package func changes(of tenant: String, since number: UInt64, withEvents: Bool, _ body: (Change) -> Bool) throws -> UInt64 {

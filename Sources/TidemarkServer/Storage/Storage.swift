@@ -32,6 +32,8 @@ package protocol Storage: AnyObject, Sendable {
   func changes(of tenant: String, since number: UInt64, withEvents: Bool, _ body: (Change) -> Bool) throws -> UInt64
   /// All of a tenant's items as they are, and the last change number at that.
   func snapshot(of tenant: String) throws -> (through: UInt64, items: [PublishedItem])
+  /// The version of an item that is due next.
+  func nextVersion(of item: String, in tenant: String) throws -> UInt64
   /// When time alone changes something next, in seconds since 1970; nil if it does not.
   func nextTime() throws -> UInt64?
   /// What was put aside and not decided yet, of a tenant or of all.

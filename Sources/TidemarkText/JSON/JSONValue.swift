@@ -47,6 +47,33 @@ package indirect enum JSONValue: Equatable, Sendable {
     }
   }
 
+  /// As JSON text: numbers as they were written, members in the order of their names.
+  package var text: String {
+    var json = JSONWriter()
+    write(to: &json)
+    return String(decoding: json.bytes, as: UTF8.self)
+  }
+
+  private func write(to json: inout JSONWriter) {
+    switch self {
+    case .null: json.value("null".utf8Span.span)
+    case .bool(let value): json.bool(value)
+    case .number(let text): json.value(text.utf8Span.span)
+    case .string(let text): json.string(text)
+    case .array(let elements):
+      json.beginArray()
+      for element in elements { element.write(to: &json) }
+      json.endArray()
+    case .object(let object):
+      json.beginObject()
+      for name in object.names {
+        json.name(name)
+        object.member(name).write(to: &json)
+      }
+      json.endObject()
+    }
+  }
+
   /// The members; throws if it is no object.
   package func object(_ what: String) throws(TextError) -> JSONObject {
     guard case .object(let object) = self else { throw TextError(at: 0, "\(what) is no JSON object") }
@@ -70,6 +97,8 @@ package struct JSONObject: Equatable, Sendable {
     guard let value = members[name], value != .null else { return nil }
     return value
   }
+
+  fileprivate func member(_ name: String) -> JSONValue { members[name] ?? .null }
 
   /// The names, in order.
   package var names: [String] { members.keys.sorted() }
