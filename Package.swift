@@ -91,7 +91,10 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(
       name: "TidemarkServerTests",
-      dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkServer", "TidemarkText"],
+      dependencies: [
+        "TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkProtocol", "TidemarkReplication", "TidemarkServer",
+        "TidemarkText",
+      ],
       swiftSettings: tests),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(name: "TidemarkCrashTests", dependencies: ["TidemarkCrash"], swiftSettings: tests),

@@ -36,7 +36,7 @@ import TidemarkText
     _ = try server.admin("DELETE", "items/notice?tenant=acme")
     _ = try server.admin("DELETE", "items/notice?tenant=acme")
     try publish(server, 4)
-    #expect(try changes(device) == ["item notice 1 - - -", "item notice 2 - - -", "tombstone notice 3 - - -", "item notice 4 - - -"])
+    #expect(try changes(device) == ["item notice 1 - - 0", "item notice 2 - - 0", "tombstone notice 3 - - -", "item notice 4 - - 0"])
     #expect(problem { _ = try server.admin("DELETE", "items/other?tenant=acme") } == .notFound)
     #expect(problem { _ = try server.admin("DELETE", "items/notice?tenant=other") } == .notFound)
   }
@@ -78,8 +78,8 @@ import TidemarkText
     for device in [device, other] { try say(device, "transition", #"{"item":"notice","from":"open","to":"closed"}"#) }
     try device.shipRest()
     try other.shipRest()
-    #expect(try changes(device) == ["item notice 1 open - -", "state notice - closed - -"])
-    #expect(try changes(other) == ["item notice 1 open - -", "state notice - closed - -", "refused notice - closed - -"])
+    #expect(try changes(device) == ["item notice 1 open - 0", "state notice - closed - -"])
+    #expect(try changes(other) == ["item notice 1 open - 0", "state notice - closed - -", "refused notice - closed - -"])
     #expect(try server.changes().count == 2)
     let rows = try server.rows()
     try server.reopen { server.folder.remove("derived.sqlite") }
@@ -122,7 +122,7 @@ import TidemarkText
     try publish(server, 2, #","place":"yard""#, item: "gate")
     #expect(try changes(device).last == "tombstone gate 2 - - -")
     try publish(server, 3, item: "gate")
-    #expect(try changes(device).last == "item gate 3 - - -")
+    #expect(try changes(device).last == "item gate 3 - - 0")
     let snapshot = try server.send(device.request("GET", "/v1/changes/snapshot")).object()
     #expect(try snapshot.array("items").count == 4)
   }
