@@ -37,8 +37,7 @@ package struct ReceivedLog {
     var options = options
     // A snapshot is one batch.
     options.maximumBatchByteCount = 64 << 20
-    do { return try Log.open(at: path, options: options, environment: environment) } catch let error as LogError {
-      guard error.code == .notALog else { throw error }
+    do { return try Log.open(at: path, options: options, environment: environment) } catch LogError.Code.notALog {
       try Log.create(at: path, options: options, environment: environment)
       return try Log.open(at: path, options: options, environment: environment)
     }

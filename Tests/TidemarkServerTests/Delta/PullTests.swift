@@ -132,20 +132,18 @@ import TidemarkText
     let server = try TestServer()
     let terminal = try Terminal(server)
     try server.publish(#","state":"open""#)
-    try server.publish(item: "lost")
     terminal.sync()
+    let image = server.disk.image
+    try server.publish(item: "lost")
     try terminal.acknowledge(1)
     terminal.sync()
     #expect(try terminal.item().acknowledged == 1 && !terminal.item().isStatusOwn)
-    // All that the server kept is gone but its accounts and keys.
     try server.reopen {
-      server.folder.remove("derived.sqlite")
-      for path in try server.disk.list("/server/ingest").map({ "/server/ingest/\($0)" }) where path.hasSuffix("identity") || path.hasSuffix(".tms") {
-        try server.disk.remove(path)
-      }
-      try? server.disk.remove("/server/generation")
+      server.disk.processKill()
+      server.disk.image = image
+      server.disk.processKill()
     }
-    try server.publish(#","state":"new""#)
+    try server.publish(#","state":"new","material":false"#)
     terminal.sync()
     #expect(try terminal.lines() == server.items())
     #expect(try terminal.item().state == "new" && terminal.item("lost").item.isWithdrawn)
