@@ -37,6 +37,9 @@ enum Tidemark {
       Command(EnrolCommand.description, EnrolCommand.run),
       Command(ReplicateCommand.description, ReplicateCommand.run),
       Command(StatusCommand.description, StatusCommand.run),
+      Command(ItemsCommand.description, ItemsCommand.run),
+      Command(AcknowledgeCommand.description, AcknowledgeCommand.run),
+      Command(TransitionCommand.description, TransitionCommand.run),
       Command(SignOutCommand.description, SignOutCommand.run),
       Command(ServeCommand.description, ServeCommand.run),
     ] + AdminCommands.all + [

@@ -103,7 +103,7 @@ final class Fixture {
         sent += 1
         requests.append(request)
         core.received(exchange(request), now: now)
-      case .wait(nil): return
+      case .hold, .wait(nil): return
       case .wait(let deadline?):
         if deadline <= now { continue }
         if waited >= waitLimit { return }

@@ -138,10 +138,12 @@ import TidemarkText
     let answered = Locked<HTTPResponse?>(nil)
     server.server.handle(request) { reply in if case .answer(let response) = reply { answered.withLock { $0 = response } } }
     #expect(answered.withLock { $0 } == nil)
+    // That is not for devices, the next is.
     try device.ship(try device.shipment())
+    try server.publish()
     for _ in 0..<1_000 where answered.withLock({ $0 == nil }) { try await Task.sleep(nanoseconds: 1_000_000) }
     let page = try #require(answered.withLock { $0 }).object()
-    #expect(try page.number("through", in: 0...9) == 3)
+    #expect(try page.number("through", in: 0...9) == 4 && page.array("changes").count == 1)
   }
 }
 

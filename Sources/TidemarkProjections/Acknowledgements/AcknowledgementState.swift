@@ -107,9 +107,6 @@ public struct AcknowledgementState: Sendable, Equatable {
   /// What a person has acknowledged of an item; nil if the person was neither asked nor has acknowledged it.
   public func record(of item: String, by person: String) -> Record? { records[item]?[person] }
 
-  /// All who were asked about an item or have acknowledged it, for each item.
-  package var pairs: [(item: String, person: String)] { records.keys.map { ($0.item, $0.person) } }
-
   /// All who were asked about an item or have acknowledged it, by name.
   public func persons(of item: String) -> [String] { records[item]?.sortedKeys ?? [] }
 

@@ -88,10 +88,8 @@ public struct DeviceItem: Sendable, Equatable {
     _ received: ReceivedState, _ own: OwnFactsState, decidedBelow decided: Offset, at time: Timestamp
   ) -> [DeviceItem] {
     var acknowledgements = own.acknowledgements
-    var persons: [String: [String]] = [:]
-    for (item, person) in own.acknowledgements.pairs { persons[item, default: []].append(person) }
     return received.items.values.sorted { $0.name < $1.name }.map { item in
-      let persons = persons[item.name] ?? []
+      let persons = own.acknowledgements.persons(of: item.name)
       acknowledgements.publish(item, to: persons)
       return DeviceItem(item, persons, acknowledgements, own.transitions[item.name] ?? [], received.refusals, decided, time)
     }

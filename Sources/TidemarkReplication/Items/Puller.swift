@@ -1,4 +1,4 @@
-package import TidemarkLog
+internal import TidemarkLog
 package import TidemarkProtocol
 
 /// Fetches what the server has for this device, and keeps it in a ``ReceivedLog``. It knows files, but neither network nor clock, and is for
@@ -8,8 +8,7 @@ package import TidemarkProtocol
 /// now and then, and after this device has shipped something.
 package final class Puller {
   private var received: ReceivedLog
-  /// Below which offset the server has accepted what, by log.
-  private let accepted: () -> [EventID: Offset]
+  private let logs: () -> [Status]
   private enum Want {
     case changes, snapshot
   }
@@ -28,6 +27,8 @@ package final class Puller {
   private var state = State.stopped
   private var want = Want.changes
   private var isTokenRefused = false
+  /// Since it was started.
+  private var isCaughtUp = false
   private var asked: (accepted: [EventID: Offset], isHeld: Bool, since: UInt64) = ([:], false, 0)
   /// As the last page noted.
   private var noted: [EventID: Offset] = [:]
@@ -45,17 +46,23 @@ package final class Puller {
   private static let meteredInterval = 300 * second
   private static let savingInterval = 900 * second
 
-  /// - Parameter accepted: below which offset the server has accepted what, by log, as far as this device knows.
-  package init(_ received: ReceivedLog, accepted: @escaping () -> [EventID: Offset]) {
+  /// - Parameter logs: how shipping stands.
+  package init(_ received: ReceivedLog, logs: @escaping () -> [Status]) {
     self.received = received
-    self.accepted = accepted
+    self.logs = logs
     reception.through = received.cursor?.through ?? 0
   }
 
   /// Whether it wants to send a request.
   package var isWanting: Bool { state == .wanting }
-  /// Whether the next request may be held by the server, or is under way.
-  package var isUnderWay: Bool { state == .asking }
+
+  /// Below which offset the server has accepted what, by log, as far as this device knows.
+  private var accepted: [EventID: Offset] {
+    Dictionary(logs().map { ($0.log, $0.accepted) }, uniquingKeysWith: { min($0, $1) })
+  }
+
+  /// Whether something is being shipped: then the answer to that is waited for first.
+  private var isShipping: Bool { logs().contains { $0.state.isWork } }
 
   // MARK: Time and conditions
 
@@ -69,7 +76,7 @@ package final class Puller {
 
   package func start() {
     guard state == .stopped || state == .refused || state == .waiting else { return }
-    reception.isCurrent = false
+    isCaughtUp = false
     (state, deadline) = (.wanting, nil)
   }
 
@@ -81,19 +88,22 @@ package final class Puller {
     case .wanting where !conditions.isReachable: state = .waitingForNetwork
     case .waitingForNetwork where conditions.isReachable: state = .wanting
     case .waiting:
-      // What was shipped meanwhile may have been decided.
-      if backoff.attempts == 0, accepted() != noted { deadline = min(deadline ?? .max, lastAsked + Self.shortest) }
+      // What was shipped meanwhile has been decided.
+      if backoff.attempts == 0, !isShipping, accepted != noted {
+        deadline = min(deadline ?? .max, interval == nil ? now : lastAsked + Self.shortest)
+      }
       if let deadline, deadline <= now { (state, self.deadline) = (conditions.isReachable ? .wanting : .waitingForNetwork, nil) }
     default: break
     }
+    reception.isCurrent = isCaughtUp && !isShipping && accepted == noted
   }
 
   // MARK: Requests
 
   package func makeRequest(now: UInt64) -> HTTPRequest {
-    let accepted = accepted()
+    let accepted = accepted
     let since = received.cursor?.through ?? 0
-    let isHeld = want == .changes && interval == nil && reception.isCurrent && accepted == noted
+    let isHeld = want == .changes && interval == nil && isCaughtUp && accepted == noted
     asked = (accepted, isHeld, since)
     lastAsked = now
     state = .asking
@@ -181,9 +191,9 @@ package final class Puller {
     backoff.succeeded()
     reception.trouble = nil
     reception.through = received.cursor?.through ?? 0
-    if isComplete { reception.isCurrent = true }
+    isCaughtUp = isCaughtUp || isComplete
     guard isComplete else { return ask(.changes) }
-    if let interval { return (state, deadline) = (.waiting, now &+ interval) }
+    if let pause = interval ?? (isShipping ? Self.shortest : nil) { return (state, deadline) = (.waiting, now &+ pause) }
     // A server that does not hold requests is not asked more often than that.
     if isEmpty, !asked.isHeld || now < lastAsked + Self.second {
       (state, deadline) = (.waiting, now &+ (asked.isHeld ? Self.second : 0))
@@ -201,7 +211,7 @@ package final class Puller {
 public struct Reception: Sendable, Equatable {
   /// All changes up to this number of the server's that are for this device are here.
   public var through: UInt64 = 0
-  /// Whether, since the replicator was started, the server said that there was nothing more.
+  /// Whether, since the replicator was started and the last event was accepted, the server said that there was nothing more.
   public var isCurrent = false
   /// What went wrong last; nil once something succeeded.
   public var trouble: Trouble?

@@ -67,7 +67,8 @@ package struct ReceivedLog {
   /// Throws `LogError.Code.conflict` if the server gives a number of this generation another change than before, and errors of the file
   /// system. Then nothing is kept.
   package mutating func take(_ page: ChangesAnswer, accepted: [EventID: Offset]) throws {
-    let accepted = page.isComplete ? accepted : cursor?.accepted ?? [:]
+    let known = cursor?.accepted ?? [:]
+    let accepted = page.isComplete ? known.merging(accepted) { $1 } : known
     let new = ReceivedCursor(
       generation: page.generation, through: page.through, place: page.place, person: page.person, accepted: accepted)
     let isWorthNoting = kept.map { new.through >= $0.through + Self.numbersBetween || new.accepted != $0.accepted } ?? true
@@ -90,6 +91,8 @@ package struct ReceivedLog {
 
   /// Keeps all items as they are, in the place of what was there before. Throws errors of the file system.
   package mutating func take(snapshot: ChangesAnswer, accepted: [EventID: Offset]) throws {
+    let isSame = cursor?.generation == snapshot.generation
+    let accepted = isSame ? (cursor?.accepted ?? [:]).merging(accepted) { $1 } : accepted
     let new = ReceivedCursor(
       generation: snapshot.generation, through: snapshot.through, place: snapshot.place, person: snapshot.person, accepted: accepted)
     let marks = [Self.snapshotType, Self.cursorType].map { NewEvent(type: $0, contentType: MediaType.json, data: new.json) }

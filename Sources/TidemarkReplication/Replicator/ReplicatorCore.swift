@@ -38,9 +38,7 @@ package final class ReplicatorCore {
   /// - Parameter received: where to keep what the server has for this device; nil: it is not asked.
   package init(_ lanes: [any Lane], received: ReceivedLog? = nil, store: any CredentialStore, conditions: any ConditionSource) {
     self.lanes = LanePriority.allCases.flatMap { priority in lanes.filter { $0.priority == priority } }
-    puller = received.map { received in
-      Puller(received) { Dictionary(lanes.map { ($0.status.log, $0.status.accepted) }, uniquingKeysWith: { min($0, $1) }) }
-    }
+    puller = received.map { Puller($0) { lanes.map(\.status) } }
     self.store = store
     source = conditions
   }

@@ -67,9 +67,10 @@ package final class Server: RequestHandler {
       environment: environment,
       commit: { storage.commit($0, at: environment.clock.now().time) },
       afterwards: {
+        let pause = Self.lookAtTime(storage, environment.clock)
         waiting.wake()
         news.tell()
-        return Self.lookAtTime(storage, environment.clock)
+        return pause
       })
     try waiting.start()
     try committer.start()

@@ -7,15 +7,25 @@ import TidemarkText
 struct DevicePlace {
   let store: FileCredentialStore
   private let authorities: String
+  private let receivedPath: String
 
   init(_ logPath: String) {
     let folder = "\(logPath)/replication"
     store = FileCredentialStore(at: "\(folder)/credentials")
     authorities = "\(folder)/authorities.pem"
+    receivedPath = "\(folder)/received"
   }
 
   var transport: CurlTransport {
     get throws { CurlTransport(authorities: try POSIXFileSystem().status(authorities) == nil ? nil : authorities) }
+  }
+
+  /// The log of what the server has for this device, open for writing; made if it is not there.
+  func openReceived(_ options: LogOptions) throws -> Log { try Replicator.openReceived(at: receivedPath, options: options) }
+
+  /// Open for reading; nil if nothing was received yet.
+  func readReceived() throws -> Log? {
+    try POSIXFileSystem().status(receivedPath) == nil ? nil : Log.openForReading(at: receivedPath)
   }
 
   /// Keeps a copy of a file of certificates; without one the system's count.

@@ -5,13 +5,13 @@ import TidemarkText
 
 enum ReplicateCommand {
   static let description = CommandDescription(
-    "replicate", "ship a log to its server", arguments: [.log],
+    "replicate", "ship a log to its server, and fetch what the server has for the device", arguments: [.log],
     options: [
       .init("once", nil, "end at the first failure, in place of trying again"),
       .init("follow", nil, "when everything is accepted, wait for more events"), .keys, .onCorruption, .json,
     ],
     notes: [
-      "Ends when the server has accepted everything, or when a person has to do something: see `tidemark status`. Prints each change. The "
+      "Ends when the server has accepted everything and has no more for the device (see `tidemark items`), or when a person has to do something: see `tidemark status`. Prints each change. The "
         + "directory must have been enrolled: see `tidemark enrol`.",
       "It takes the log's lock while it ships, and gives it up while it waits for events, so that others can append. A program that keeps "
         + "the log open ships it itself, with the library.",
@@ -52,19 +52,24 @@ private final class ReplicateWork: @unchecked Sendable {
     let keys = try arguments.keyDirectory(log)
     let evidence = try Evidence(log, keys: keys)
     let place = DevicePlace(arguments.logPath)
-    let replicator = Replicator(evidence, keys: keys, credentials: place.store, transport: try place.transport)
+    let received = try place.openReceived(arguments.writingOptions())
+    defer { try? received.close() }
+    let replicator = Replicator(evidence, received: received, keys: keys, credentials: place.store, transport: try place.transport)
     try replicator.start()
     for await status in replicator.statuses {
       try tell(status)
-      if isOver(status) { break }
+      if isOver(status, replicator.reception) { break }
     }
     await replicator.stop()
     try evidence.save()
   }
 
-  private func isOver(_ status: Status) -> Bool {
+  private func isOver(_ status: Status, _ reception: Reception?) -> Bool {
     switch status.state {
-    case .idle: return true
+    case .idle:
+      guard let reception, let trouble = reception.trouble else { return reception?.isCurrent ?? true }
+      Output.complain("nothing more was fetched: \(trouble.detail)")
+      if trouble.category == .permanent { code = .negative } else if arguments.isSet("once") { code = .environment }
     case .waiting, .storageTrouble: if arguments.isSet("once") { code = .environment }
     case .waitingForSignIn, .removed, .needsNewEpoch, .refused: code = .negative
     default: break
@@ -83,11 +88,21 @@ private final class ReplicateWork: @unchecked Sendable {
     return nil
   }
 
-  /// Waits until there is something to ship. False if it was cancelled.
+  /// Waits until there is something to ship, and fetches meanwhile. False if it was cancelled.
   func waitForEvents() async throws -> Bool {
     let log = try arguments.readLog()
     defer { try? log.close() }
-    try await log.waitForEvents(from: log.size)
+    let place = DevicePlace(arguments.logPath)
+    let received = try place.openReceived(arguments.writingOptions())
+    defer { try? received.close() }
+    let fetching = Replicator(
+      [], received: received, keys: try arguments.keyDirectory(log), credentials: place.store, transport: try place.transport)
+    try fetching.start()
+    do { try await log.waitForEvents(from: log.size) } catch {
+      await fetching.stop()
+      throw error
+    }
+    await fetching.stop()
     return !Task.isCancelled
   }
 

@@ -7,11 +7,13 @@ enum AdminCommands {
   static let all: [Command] = [
     Command(overview, explain), Command(tenant, makeTenant), Command(code, makeCode), Command(officeToken, makeOfficeToken),
     Command(devices, listDevices), Command(revoke, revokeDevice), Command(suspend, suspendDevice), Command(resume, resumeDevice),
-    Command(publish, publishItem), Command(withdraw, withdrawItem), Command(quarantine, handleQuarantine), Command(archive, archiveAll),
+    Command(assign, assignDevice),
+    Command(publish, publishItem), Command(withdraw, withdrawItem), Command(waive, waiveItem),
+    Command(changes, listChanges), Command(quarantine, handleQuarantine), Command(archive, archiveAll),
   ]
 
   private static let names = [
-    "tenant", "code", "office-token", "devices", "revoke", "suspend", "resume", "publish", "withdraw", "quarantine", "archive",
+    "tenant", "code", "office-token", "devices", "revoke", "suspend", "resume", "assign", "publish", "withdraw", "waive", "changes", "quarantine", "archive",
   ]
 
   private static let overview = CommandDescription(
@@ -129,6 +131,23 @@ enum AdminCommands {
     return show(answer, arguments, output) { output.line("\(text($0, "device"))  \(text($0, "state"))") }
   }
 
+  private static let assign = CommandDescription(
+    "admin assign", "say where a device is and whose", arguments: [.init("DEVICE", "its id, 32 hexadecimal digits (`tidemark admin devices`)")],
+    options: [
+      .init("place", "P", "it gets this place's items, besides those without a place; without it, only those"),
+      .init("person", "P", "likewise"),
+    ] + AdminClient.options,
+    notes: ["The device begins anew with the items that are for it now; those of its old place go."],
+    examples: [.init("tidemark admin assign 0197a3c2b1f07d22a4c55de06a9be071 --place gate-8 --data server", "it moved")])
+
+  private static func assignDevice(_ arguments: ParsedArguments, _ output: Output) throws -> ExitCode {
+    let device = try segment(arguments, "DEVICE")
+    let answer = try AdminClient(arguments).call("POST", "devices/\(device)/assign") { json in
+      for name in ["place", "person"] { if let value = arguments.value(name) { json.member(name, value) } }
+    }
+    return show(answer, arguments, output) { output.line("\(text($0, "device"))  place \(text($0, "place"))  person \(text($0, "person"))") }
+  }
+
   // MARK: Items
 
   private static let publish = CommandDescription(
@@ -139,7 +158,8 @@ enum AdminCommands {
       .init("material", nil, "the change matters: who acknowledged an earlier version is asked again"),
       .init("place", "P", "only for devices of this place"), .init("person", "P", "only for this person's devices"),
       .init("due", "TIME", "until when it has to be acknowledged, such as 2026-11-30T22:00:00Z"),
-      .init("required", "N", "by how many persons"),
+      .init("required", "N", "by how many persons"), .init("state", "S", "its state; without it, the one that it has"),
+      .init("version", "N", "the version that it is to be; the same again is no other then"),
     ] + AdminClient.options,
     notes: ["The version rises by one each time. Devices get it with their next changes, and never edit it."],
     examples: [
@@ -163,13 +183,15 @@ enum AdminCommands {
       return text
     }
     let required = try arguments.number("required", in: 1...1_000_000)
+    let version = try arguments.number("version", in: 1...UInt64(Int64.max))
     let answer = try AdminClient(arguments).call("POST", "items") { json in
       json.member("tenant", arguments.argument("TENANT") ?? "")
       json.member("item", arguments.argument("ITEM") ?? "")
       json.member("material", arguments.isSet("material"))
       json.name("content")
       json.value(content.span)
-      for name in ["place", "person"] { if let value = arguments.value(name) { json.member(name, value) } }
+      for name in ["place", "person", "state"] { if let value = arguments.value(name) { json.member(name, value) } }
+      if let version { json.member("version", version) }
       if let due { json.member("due", due) }
       if let required { json.member("required", required) }
     }
@@ -187,6 +209,37 @@ enum AdminCommands {
     let item = try segment(arguments, "ITEM")
     let answer = try AdminClient(arguments).call("DELETE", "items/\(item)" + query([("tenant", arguments.argument("TENANT"))]))
     return show(answer, arguments, output) { _ in output.line("\(item)  withdrawn") }
+  }
+
+  private static let waive = CommandDescription(
+    "admin waive", "say that an item need not be acknowledged any more", arguments: [.init("TENANT", "whose"), .init("ITEM", "its name")],
+    options: AdminClient.options, notes: ["Its status is waived until the next version is published."],
+    examples: [.init("tidemark admin waive acme notice-4 --data server", "nobody waits for it")])
+
+  private static func waiveItem(_ arguments: ParsedArguments, _ output: Output) throws -> ExitCode {
+    let item = try segment(arguments, "ITEM")
+    let answer = try AdminClient(arguments).call("POST", "items/\(item)/waive" + query([("tenant", arguments.argument("TENANT"))])) { _ in }
+    return show(answer, arguments, output) { _ in output.line("\(item)  waived") }
+  }
+
+  private static let changes = CommandDescription(
+    "admin changes", "list what changed for a tenant: events of its devices, items, what was decided about them",
+    arguments: [.init("TENANT", "whose")],
+    options: [.init("since", "N", "only changes with a higher number (default 0)")] + AdminClient.options,
+    notes: ["Up to a thousand at once; the last line of standard error says from which number to go on."],
+    examples: [.init("tidemark admin changes acme --since 51240 --data server", "what is new")])
+
+  private static func listChanges(_ arguments: ParsedArguments, _ output: Output) throws -> ExitCode {
+    let since = try arguments.number("since", in: 0...UInt64(Int64.max)) ?? 0
+    let answer = try AdminClient(arguments).call("GET", "changes" + query([("tenant", arguments.argument("TENANT")), ("since", "\(since)")]))
+    return show(answer, arguments, output) { object in
+      for change in rows(object, "changes") {
+        let names = ["type", "subject", "actor", "item", "version", "state", "status", "acknowledged", "event", "reason"]
+        let parts = names.compactMap { name in change[name].map { _ in "\(name) \(text(change, name))" } }
+        output.line(([text(change, "number"), text(change, "kind")] + parts).joined(separator: "  "))
+      }
+      Output.complain("go on from \(text(object, "through"))")
+    }
   }
 
   // MARK: Quarantine and archive
@@ -236,7 +289,7 @@ enum AdminCommands {
     examples: [.init("tidemark admin archive /backup/tidemark --data server", "each night")])
 
   private static func archiveAll(_ arguments: ParsedArguments, _ output: Output) throws -> ExitCode {
-    let answer = try AdminClient(arguments).call("POST", "archive") { $0.member("destination", arguments.argument("DEST") ?? "") }
+    let answer = try AdminClient(arguments).call("POST", "archive") { $0.member("directory", arguments.argument("DEST") ?? "") }
     return show(answer, arguments, output) { object in
       for log in rows(object, "logs") {
         output.line("log \(text(log, "log"))  epoch \(text(log, "epoch"))  settled \(text(log, "settled"))")
