@@ -92,8 +92,8 @@ let package = Package(
     .testTarget(
       name: "TidemarkServerTests",
       dependencies: [
-        "TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkProtocol", "TidemarkReplication", "TidemarkServer",
-        "TidemarkText",
+        "TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkProtocol", "TidemarkReplication",
+        "TidemarkServer", "TidemarkText",
       ],
       swiftSettings: tests),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),

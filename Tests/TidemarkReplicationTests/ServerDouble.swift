@@ -74,6 +74,7 @@ final class ServerDouble {
     let bearer = request.fields["authorization"]?.split(separator: " ").last.map(String.init) ?? ""
     guard let device = tokens[bearer] else { throw Problem(.unauthorized, "no such token") }
     if let problem = devices[device]?.problem { throw problem }
+    if request.target.hasPrefix("/v1/changes?") { return noChanges() }
     let parts = request.target.split(separator: "/").map(String.init)
     guard parts.count >= 5, parts[1] == "logs", let log = EventID(parts[2]), let epoch = EventID(parts[4]) else {
       throw Problem(.notFound, "no such call")
@@ -112,6 +113,12 @@ final class ServerDouble {
     let token = "tma_\(nextID().low)"
     tokens[token] = id
     return TokenAnswer(accessToken: token, expiresIn: 900, refreshToken: device.newRefreshToken)
+  }
+
+  private func noChanges() -> HTTPResponse {
+    var response = HTTPResponse(200, body: Array(#"{"generation":"\#(generation.hexadecimal)","through":0,"last":0,"changes":[]}"#.utf8))
+    response.fields["content-type"] = MediaType.answer
+    return response
   }
 
   // MARK: Epochs

@@ -39,8 +39,10 @@ final class SocketServer: Sendable {
         let descriptor = accept(listener, nil, nil)
         if descriptor < 0 { return }
         count.withLock { $0 += 1 }
-        serve(Connection(descriptor: descriptor))
-        close(descriptor)
+        try? runThread(name: "connection", lowPriority: false) {
+          serve(Connection(descriptor: descriptor))
+          close(descriptor)
+        }
       }
     }
   }

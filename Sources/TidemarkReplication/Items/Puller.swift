@@ -1,8 +1,8 @@
 internal import TidemarkLog
 package import TidemarkProtocol
 
-/// Fetches what the server has for this device, and keeps it in a ``ReceivedLog``. It knows files, but neither network nor clock, and is for
-/// one thread.
+/// Fetches what the server has for this device, and keeps it in a ``ReceivedLog``. It knows files, but neither network nor clock, and is
+/// for one thread.
 ///
 /// Over a network that costs nothing it asks again at once, and the server holds the request until there is something; otherwise it asks
 /// now and then, and after this device has shipped something.

@@ -4,8 +4,8 @@ package import TidemarkProtocol
 /// What a ``Replicator`` does between requests: whose turn it is, and with which token. It knows files, but neither network nor clock, and
 /// is for one thread at a time.
 ///
-/// One request of a lane is under way at a time, so a lane that waits for its turn has an attempt under way before it. What fetches from the
-/// server goes beside them, as the server may hold it.
+/// One request of a lane is under way at a time, so a lane that waits for its turn has an attempt under way before it. What fetches from
+/// the server goes beside them, as the server may hold it.
 package final class ReplicatorCore {
   private let lanes: [any Lane]
   private let puller: Puller?

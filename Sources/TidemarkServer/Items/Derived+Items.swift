@@ -47,7 +47,8 @@ extension Derived {
       "INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", .number(tenant), RowValue(item.name),
       RowValue(item.version), .number(item.isMaterial ? 1 : 0), RowValue(item.materialVersion), RowValue(item.content),
       RowValue(item.place), RowValue(item.person), RowValue(item.state), RowValue(item.terms.since), RowValue(item.terms.due),
-      RowValue(item.terms.required), .number(item.terms.isWaived ? 1 : 0), .number(item.isRemoved ? 1 : 0), RowValue(item.acknowledged), RowValue(item.status?.rawValue ?? ""),
+      RowValue(item.terms.required), .number(item.terms.isWaived ? 1 : 0), .number(item.isRemoved ? 1 : 0), RowValue(item.acknowledged),
+      RowValue(item.status?.rawValue ?? ""),
       RowValue(item.isRemoved ? UInt64(Int64.max) : item.terms.end(of: item.status) ?? UInt64(Int64.max)))
   }
 

@@ -20,8 +20,11 @@ struct DevicePlace {
     get throws { CurlTransport(authorities: try POSIXFileSystem().status(authorities) == nil ? nil : authorities) }
   }
 
-  /// The log of what the server has for this device, open for writing; made if it is not there.
-  func openReceived(_ options: LogOptions) throws -> Log { try Replicator.openReceived(at: receivedPath, options: options) }
+  /// The log of what the server has for this device, open for writing; made if it is not there. Nil before it is enrolled.
+  func openReceived(_ options: LogOptions) throws -> Log? {
+    guard try store.load()?.grant != nil else { return nil }
+    return try Replicator.openReceived(at: receivedPath, options: options)
+  }
 
   /// Open for reading; nil if nothing was received yet.
   func readReceived() throws -> Log? {

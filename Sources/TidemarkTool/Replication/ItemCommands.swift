@@ -8,10 +8,10 @@ enum ItemsCommand {
     "items", "show what the office published for this device, and what was said about it here", arguments: [.log],
     options: [.init("all", nil, "also those that were withdrawn"), .json],
     notes: [
-      "Shows what `tidemark replicate` fetched last, and asks no server. \"own\" marks what the server has not decided yet: this device's guess, "
-        + "from its own acknowledgements and changes of state.",
-      "A person who acknowledged an item here stands at acknowledged, at re-acknowledge if a later version is material, or at pending if the "
-        + "version is not known.",
+      "Shows what `tidemark replicate` fetched last, and asks no server. \"own\" marks what the server has not decided yet: this device's "
+        + "guess, from its own acknowledgements and changes of state.",
+      "A person who acknowledged an item here stands at acknowledged, at re-acknowledge if a later version is material, or at pending if "
+        + "the version is not known.",
     ],
     examples: [
       .init("tidemark items captures", "show it to people"),
@@ -68,8 +68,8 @@ enum TransitionCommand {
     arguments: [.log, .init("ITEM", "its name"), .init("FROM", "the state that was seen"), .init("TO", "the new one")],
     options: [.init("actor", "NAME", "who decided it"), .onCorruption],
     notes: [
-      "The server decides: it refuses if the item is in another state by then. The event stays as what happened, and `tidemark items` shows "
-        + "the refusal with the state in force."
+      "The server decides: it refuses if the item is in another state by then. The event stays as what happened, and `tidemark items` "
+        + "shows the refusal with the state in force."
     ],
     examples: [.init("tidemark transition captures incident-7 open closed --actor kim", "Kim closed it")])
 

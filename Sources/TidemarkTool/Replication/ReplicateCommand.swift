@@ -11,8 +11,8 @@ enum ReplicateCommand {
       .init("follow", nil, "when everything is accepted, wait for more events"), .keys, .onCorruption, .json,
     ],
     notes: [
-      "Ends when the server has accepted everything and has no more for the device (see `tidemark items`), or when a person has to do something: see `tidemark status`. Prints each change. The "
-        + "directory must have been enrolled: see `tidemark enrol`.",
+      "Ends when the server has accepted everything and has no more for the device (see `tidemark items`), or when a person has to do "
+        + "something: see `tidemark status`. Prints each change. The directory must have been enrolled: see `tidemark enrol`.",
       "It takes the log's lock while it ships, and gives it up while it waits for events, so that others can append. A program that keeps "
         + "the log open ships it itself, with the library.",
     ],
@@ -53,7 +53,7 @@ private final class ReplicateWork: @unchecked Sendable {
     let evidence = try Evidence(log, keys: keys)
     let place = DevicePlace(arguments.logPath)
     let received = try place.openReceived(arguments.writingOptions())
-    defer { try? received.close() }
+    defer { try? received?.close() }
     let replicator = Replicator(evidence, received: received, keys: keys, credentials: place.store, transport: try place.transport)
     try replicator.start()
     for await status in replicator.statuses {
@@ -94,7 +94,7 @@ private final class ReplicateWork: @unchecked Sendable {
     defer { try? log.close() }
     let place = DevicePlace(arguments.logPath)
     let received = try place.openReceived(arguments.writingOptions())
-    defer { try? received.close() }
+    defer { try? received?.close() }
     let fetching = Replicator(
       [], received: received, keys: try arguments.keyDirectory(log), credentials: place.store, transport: try place.transport)
     try fetching.start()

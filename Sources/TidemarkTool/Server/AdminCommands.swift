@@ -13,7 +13,8 @@ enum AdminCommands {
   ]
 
   private static let names = [
-    "tenant", "code", "office-token", "devices", "revoke", "suspend", "resume", "assign", "publish", "withdraw", "waive", "changes", "quarantine", "archive",
+    "tenant", "code", "office-token", "devices", "revoke", "suspend", "resume", "assign", "publish", "withdraw", "waive", "changes",
+    "quarantine", "archive",
   ]
 
   private static let overview = CommandDescription(
@@ -132,7 +133,8 @@ enum AdminCommands {
   }
 
   private static let assign = CommandDescription(
-    "admin assign", "say where a device is and whose", arguments: [.init("DEVICE", "its id, 32 hexadecimal digits (`tidemark admin devices`)")],
+    "admin assign", "say where a device is and whose",
+    arguments: [.init("DEVICE", "its id, 32 hexadecimal digits (`tidemark admin devices`)")],
     options: [
       .init("place", "P", "it gets this place's items, besides those without a place; without it, only those"),
       .init("person", "P", "likewise"),
@@ -145,7 +147,9 @@ enum AdminCommands {
     let answer = try AdminClient(arguments).call("POST", "devices/\(device)/assign") { json in
       for name in ["place", "person"] { if let value = arguments.value(name) { json.member(name, value) } }
     }
-    return show(answer, arguments, output) { output.line("\(text($0, "device"))  place \(text($0, "place"))  person \(text($0, "person"))") }
+    return show(answer, arguments, output) {
+      output.line("\(text($0, "device"))  place \(text($0, "place"))  person \(text($0, "person"))")
+    }
   }
 
   // MARK: Items
@@ -231,7 +235,8 @@ enum AdminCommands {
 
   private static func listChanges(_ arguments: ParsedArguments, _ output: Output) throws -> ExitCode {
     let since = try arguments.number("since", in: 0...UInt64(Int64.max)) ?? 0
-    let answer = try AdminClient(arguments).call("GET", "changes" + query([("tenant", arguments.argument("TENANT")), ("since", "\(since)")]))
+    let answer = try AdminClient(arguments).call(
+      "GET", "changes" + query([("tenant", arguments.argument("TENANT")), ("since", "\(since)")]))
     return show(answer, arguments, output) { object in
       for change in rows(object, "changes") {
         let names = ["type", "subject", "actor", "item", "version", "state", "status", "acknowledged", "event", "reason"]

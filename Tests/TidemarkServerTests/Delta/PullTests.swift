@@ -155,6 +155,7 @@ import TidemarkText
     let server = try TestServer()
     let terminal = try Terminal(server, scope: #","place":"gate""#)
     let writers = try (1...3).map { try Terminal(server, seed: UInt64(50 + $0)) }
+    // The server is safe to call from any task, and each device is used by one.
     nonisolated(unsafe) let (shared, devices) = (server, writers)
     let office = Task.detached {
       for index in 0..<60 {
@@ -204,9 +205,15 @@ import TidemarkText
     let later = Timestamp(nanoseconds: 1_700_000_090_000_000_000)
     #expect(try items.current(at: later).first?.status == .atRisk && items.current(at: later).first?.isStatusOwn == true)
     try server.reopen { server.clock.setWallClock(byNanoseconds: 90_000_000_000) }
-    #expect(try server.wait { terminal.sync(); return try terminal.item().item.status == .atRisk })
+    #expect(
+      try server.wait {
+        terminal.sync(); return try terminal.item().item.status == .atRisk
+      })
     try server.reopen { server.clock.setWallClock(byNanoseconds: 90_000_000_000) }
-    #expect(try server.wait { terminal.sync(); return try terminal.item().item.status == .missed })
+    #expect(
+      try server.wait {
+        terminal.sync(); return try terminal.item().item.status == .missed
+      })
     try server.expectSameAfterRebuilding()
     // An acknowledgement that arrives late counts.
     try terminal.acknowledge(1)

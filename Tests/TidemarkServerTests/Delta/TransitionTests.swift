@@ -36,9 +36,9 @@ import TidemarkText
     try server.expectSameAfterRebuilding()
   }
 
-  /// Every order of what two devices do and send: at the end both, and the server, agree, and every change that was not applied was refused.
+  /// Every order of what two devices do and send: at the end both, and the server, agree, and what was not applied was refused.
   @Test func `every order of two devices`() throws {
-    // Each device makes two changes, a and b, and sends after each: three places in the order for each.
+    // Each device makes two changes, and sends after each.
     for order in Self.interleavings([0, 0, 0, 0], [1, 1, 1, 1]) {
       let server = try TestServer()
       let terminals = try (1...2).map { try Terminal(server, seed: $0) }
@@ -76,6 +76,7 @@ import TidemarkText
   private static func interleavings(_ first: [Int], _ second: [Int]) -> [[Int]] {
     guard let a = first.first else { return [second] }
     guard let b = second.first else { return [first] }
-    return interleavings(Array(first.dropFirst()), second).map { [a] + $0 } + interleavings(first, Array(second.dropFirst())).map { [b] + $0 }
+    return interleavings(Array(first.dropFirst()), second).map { [a] + $0 }
+      + interleavings(first, Array(second.dropFirst())).map { [b] + $0 }
   }
 }
