@@ -53,9 +53,9 @@ package struct ItemRecord: Message {
     version = try object.number("version", in: 1...UInt64(Int64.max))
     isMaterial = object["material"] == nil ? true : try object.bool("material")
     content = try object.string("content", upTo: 1 << 16)
-    place = try object.optionalString("place", upTo: 255) ?? ""
-    person = try object.optionalString("person", upTo: 255) ?? ""
-    state = try object.optionalString("state", upTo: 64)
+    place = try object.optionalLabel("place") ?? ""
+    person = try object.optionalLabel("person") ?? ""
+    state = try object.optionalLabel("state", upTo: 64)
     if object["due"] != nil { due = UInt64(max(0, try object.time("due").nanoseconds / 1_000_000_000)) }
     required = try object.optionalNumber("required", in: 0...1 << 20) ?? 0
   }

@@ -45,9 +45,21 @@ struct AdminClient {
     return line
   }
 
+  /// The version in force of an item; 0 if there is none.
+  func version(of item: String, _ tenant: String) throws -> UInt64 {
+    let snapshot = try call("GET", under: "/v1/changes", "snapshot?tenant=\(tenant)")
+    for element in (try? snapshot.object.array("items")) ?? [] {
+      guard let object = try? element.object("an item"), try object.string("item") == item else { continue }
+      return try object.number("version", in: 0...UInt64(Int64.max) - 1)
+    }
+    return 0
+  }
+
   /// Makes a call, and returns the members of the answer. Throws what the server says against it.
-  func call(_ method: String, _ target: String, _ body: ((inout JSONWriter) throws -> Void)? = nil) throws -> Answer {
-    var request = HTTPRequest(method, "/v1/admin/\(target)")
+  func call(
+    _ method: String, under path: String = "/v1/admin", _ target: String, _ body: ((inout JSONWriter) throws -> Void)? = nil
+  ) throws -> Answer {
+    var request = HTTPRequest(method, "\(path)/\(target)")
     request.fields["authorization"] = "Bearer \(token)"
     if let body {
       var json = JSONWriter()

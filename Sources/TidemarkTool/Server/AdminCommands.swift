@@ -7,11 +7,12 @@ enum AdminCommands {
   static let all: [Command] = [
     Command(overview, explain), Command(tenant, makeTenant), Command(code, makeCode), Command(officeToken, makeOfficeToken),
     Command(devices, listDevices), Command(revoke, revokeDevice), Command(suspend, suspendDevice), Command(resume, resumeDevice),
-    Command(publish, publishItem), Command(withdraw, withdrawItem), Command(quarantine, handleQuarantine), Command(archive, archiveAll),
+    Command(publish, publishItem), Command(withdraw, withdrawItem), Command(waive, waiveItem), Command(quarantine, handleQuarantine),
+    Command(archive, archiveAll),
   ]
 
   private static let names = [
-    "tenant", "code", "office-token", "devices", "revoke", "suspend", "resume", "publish", "withdraw", "quarantine", "archive",
+    "tenant", "code", "office-token", "devices", "revoke", "suspend", "resume", "publish", "withdraw", "waive", "quarantine", "archive",
   ]
 
   private static let overview = CommandDescription(
@@ -135,18 +136,21 @@ enum AdminCommands {
     "admin publish", "publish an item, or its next version",
     arguments: [.init("TENANT", "whose"), .init("ITEM", "its name, of letters, digits, dashes, dots and underscores")],
     options: [
-      .init("file", "CONTENT.json", "what it says, as JSON"),
+      .init("file", "CONTENT.json", "what it says, as JSON"), .init("version", "N", "its number (default the next one)"),
       .init("material", nil, "the change matters: who acknowledged an earlier version is asked again"),
       .init("place", "P", "only for devices of this place"), .init("person", "P", "only for this person's devices"),
       .init("due", "TIME", "until when it has to be acknowledged, such as 2026-11-30T22:00:00Z"),
-      .init("required", "N", "by how many persons"),
+      .init("required", "N", "by how many persons"), .init("state", "S", "the state that it goes into (default as it was)"),
     ] + AdminClient.options,
-    notes: ["The version rises by one each time. Devices get it with their next changes, and never edit it."],
+    notes: [
+      "The version rises by one each time, also behind a withdrawal: give it with --version then. Devices get it with their next changes, and "
+        + "never edit it."
+    ],
     examples: [
       .init("tidemark admin publish acme notice-4 --file notice.json --data server", "to all devices"),
       .init(
-        "tidemark admin publish acme closing --file c.json --material --due 2026-12-01T18:00:00Z --required 3 --data server",
-        "three persons have to have read it by six"),
+        "tidemark admin publish acme closing --file c.json --due 2026-12-01T18:00:00Z --required 3",
+        "three persons have to have read it by six (with --data as well)"),
     ])
 
   private static func publishItem(_ arguments: ParsedArguments, _ output: Output) throws -> ExitCode {
@@ -163,13 +167,16 @@ enum AdminCommands {
       return text
     }
     let required = try arguments.number("required", in: 1...1_000_000)
-    let answer = try AdminClient(arguments).call("POST", "items") { json in
-      json.member("tenant", arguments.argument("TENANT") ?? "")
-      json.member("item", arguments.argument("ITEM") ?? "")
+    let (tenant, item) = (try segment(arguments, "TENANT"), try segment(arguments, "ITEM"))
+    let client = try AdminClient(arguments)
+    let version = try arguments.number("version", in: 1...UInt64(Int64.max)) ?? client.version(of: item, tenant) + 1
+    let answer = try client.call("POST", "items") { json in
+      json.member("tenant", tenant)
+      json.member("item", item)
+      json.member("version", version)
       json.member("material", arguments.isSet("material"))
-      json.name("content")
-      json.value(content.span)
-      for name in ["place", "person"] { if let value = arguments.value(name) { json.member(name, value) } }
+      json.member("content", String(decoding: content, as: UTF8.self))
+      for name in ["place", "person", "state"] { if let value = arguments.value(name) { json.member(name, value) } }
       if let due { json.member("due", due) }
       if let required { json.member("required", required) }
     }
@@ -187,6 +194,16 @@ enum AdminCommands {
     let item = try segment(arguments, "ITEM")
     let answer = try AdminClient(arguments).call("DELETE", "items/\(item)" + query([("tenant", arguments.argument("TENANT"))]))
     return show(answer, arguments, output) { _ in output.line("\(item)  withdrawn") }
+  }
+
+  private static let waive = CommandDescription(
+    "admin waive", "say that an item needs no more acknowledgements", arguments: [.init("TENANT", "whose"), .init("ITEM", "its name")],
+    options: AdminClient.options, examples: [.init("tidemark admin waive acme closing --data server", "whatever is missing, it is over")])
+
+  private static func waiveItem(_ arguments: ParsedArguments, _ output: Output) throws -> ExitCode {
+    let item = try segment(arguments, "ITEM")
+    let answer = try AdminClient(arguments).call("POST", "items/\(item)/waive" + query([("tenant", arguments.argument("TENANT"))])) { _ in }
+    return show(answer, arguments, output) { _ in output.line("\(item)  waived") }
   }
 
   // MARK: Quarantine and archive
@@ -236,7 +253,7 @@ enum AdminCommands {
     examples: [.init("tidemark admin archive /backup/tidemark --data server", "each night")])
 
   private static func archiveAll(_ arguments: ParsedArguments, _ output: Output) throws -> ExitCode {
-    let answer = try AdminClient(arguments).call("POST", "archive") { $0.member("destination", arguments.argument("DEST") ?? "") }
+    let answer = try AdminClient(arguments).call("POST", "archive") { $0.member("directory", arguments.argument("DEST") ?? "") }
     return show(answer, arguments, output) { object in
       for log in rows(object, "logs") {
         output.line("log \(text(log, "log"))  epoch \(text(log, "epoch"))  settled \(text(log, "settled"))")

@@ -13,7 +13,8 @@ enum ServeCommand {
       .init("key", "FILE", "the certificate's private key (PEM)"),
       .init("allow-plain-http", nil, "speak HTTP without TLS on an address that other machines reach: something in front has to encrypt"),
       .init("name", "NAME", "the server's name in its key, such as tidemark.example; at the first start only"),
-      .init("settle-on-accept", nil, "what is accepted is settled by that, without an archive: a device may trim what only this server has"),
+      .init(
+        "settle-on-accept", nil, "what is accepted is settled by that, without an archive: a device may trim what only this server has"),
       .init("rate", "N", "requests a second that one device may make (default 20)"),
       .init("connections", "N", "open connections in all (default 1000)"),
       .init("connections-per-address", "N", "open connections from one address; devices of a site may share one (default 250)"),
@@ -28,7 +29,7 @@ enum ServeCommand {
     examples: [
       .init("tidemark serve server", "on this machine only, to try it"),
       .init(
-        "tidemark serve server --listen 0.0.0.0:8433 --certificate fullchain.pem --key key.pem --log requests.jsonl", "for other machines"),
+        "tidemark serve server --listen 0.0.0.0:8433 --certificate fullchain.pem --key key.pem", "for other machines"),
     ])
 
   static func run(_ arguments: ParsedArguments, _ output: Output) throws -> ExitCode {
