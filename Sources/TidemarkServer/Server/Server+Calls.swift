@@ -56,7 +56,8 @@ extension Server {
     case ("v1/changes/stream", "GET"): try stream(call, reply)
     case ("v1/status", "GET"): reply(.answer(try status(call)))
     case ("metrics", "GET"): reply(.answer(try metrics(call)))
-    case ("v1/changes", _), ("v1/changes/snapshot", _), ("v1/changes/stream", _), ("v1/status", _), ("metrics", _): throw Problem.method("GET")
+    case ("v1/changes", _), ("v1/changes/snapshot", _), ("v1/changes/stream", _), ("v1/status", _), ("metrics", _):
+      throw Problem.method("GET")
     default: throw Problem(.notFound, "there is no such call")
     }
   }
