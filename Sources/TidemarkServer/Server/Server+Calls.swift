@@ -77,7 +77,7 @@ extension Server {
       throw Problem(.malformed, "\"key\" is not named after the history")
     }
     if let position = try storage.position(log: log, epoch: epoch) {
-      return reply(.answer(try answer(to: handshake, position).response()))
+      return reply(.answer(try answer(to: handshake, device, position).response()))
     }
     guard try isIntroduced(handshake, by: device) else {
       throw Problem(.refused, "the log's key is not the enrolled one, and not introduced by it")
@@ -86,7 +86,7 @@ extension Server {
       tenant: device.tenant, device: device.id, log: log, epoch: epoch, key: handshake.key.publicKey, parent: handshake.parent?.epoch,
       start: try start(handshake, device, log))
     submit(.opening(opening), byteCount: 4_096, for: device, reply) { [self] in
-      reply(.answer(try answer(to: handshake, position(device, log, epoch)).response()))
+      reply(.answer(try answer(to: handshake, device, position(device, log, epoch)).response()))
     }
   }
 
@@ -110,13 +110,14 @@ extension Server {
     return tree
   }
 
-  private func answer(to handshake: Handshake, _ position: Position) throws -> HandshakeAnswer {
-    let sender = EventID(time: now.time, random: (environment.random.next(), environment.random.next()))
+  private func answer(to handshake: Handshake, _ device: DeviceAccount, _ position: Position) throws -> HandshakeAnswer {
+    let id = EventID(time: now.time, random: (environment.random.next(), environment.random.next()))
+    let sender = Sender(id: id, key: try isIntroduced(handshake, by: device) ? handshake.key.publicKey : nil)
     senders.withLock { $0[EpochName(log: position.log, epoch: position.epoch)] = sender }
     let accepted = position.accepted
     let last = accepted > position.start.size ? try storage.requests(of: position, overlapping: accepted - 1..<accepted).last : nil
     return HandshakeAnswer(
-      log: position.log, epoch: position.epoch, generation: storage.generation, sender: sender,
+      log: position.log, epoch: position.epoch, generation: storage.generation, sender: id,
       accepted: TreeHead(size: accepted, root: position.range.root(SHA256())), settled: position.settled, receipt: try last.map(receipt),
       through: try storage.through(of: position.tenant), limits: options.limits)
   }
