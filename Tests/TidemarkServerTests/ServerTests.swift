@@ -76,6 +76,14 @@ import TidemarkText
     #expect(digests == [try one.log.digest(of: ids[1]), try other.log.digest(of: ids[1])])
     try other.evidence.accept(answer.receipt, other.policy)
     #expect(try other.ship(try other.shipment()) == answer)
+    // A device that lost the answer is told by the handshake.
+    for (known, count) in [(0, 2), (answer.outcomes[1].offset, 1), (other.log.size, 0), (other.log.size + 9, 0)] as [(Offset, Int)] {
+      var handshake = try other.handshake()
+      handshake.known = known
+      let hands: HandshakeAnswer = try other.call("PUT", other.path, handshake.json)
+      #expect(hands.outcomes == answer.outcomes.suffix(count))
+    }
+    #expect(try other.shakeHands().outcomes == nil)
     #expect(try server.changes().count == 4)
   }
 

@@ -69,6 +69,9 @@ extension Server {
 
   // MARK: Handshake
 
+  /// Of outcomes in the answer to a handshake.
+  private static let outcomeLimit = 10_000
+
   private func shakeHands(_ call: Call, _ log: EventID, _ epoch: EventID, _ reply: @escaping Answer) throws {
     let device = try call.device()
     if let owner = try storage.owner(of: log), owner != device.id { throw Problem.unknownLog }
@@ -116,10 +119,28 @@ extension Server {
     senders.withLock { $0[EpochName(log: position.log, epoch: position.epoch)] = sender }
     let accepted = position.accepted
     let last = accepted > position.start.size ? try storage.requests(of: position, overlapping: accepted - 1..<accepted).last : nil
-    return HandshakeAnswer(
+    var answer = HandshakeAnswer(
       log: position.log, epoch: position.epoch, generation: storage.generation, sender: id,
       accepted: TreeHead(size: accepted, root: position.range.root(SHA256())), settled: position.settled, receipt: try last.map(receipt),
       through: try storage.through(of: position.tenant), limits: options.limits)
+    if let known = handshake.known {
+      let verdicts = try verdicts(of: position, known..<max(known, accepted))
+      if verdicts.count <= Self.outcomeLimit { answer.outcomes = verdicts.map(\.outcome) }
+    }
+    return answer
+  }
+
+  /// What became of the events of a range that were not plainly accepted, in order; also of those that an epoch has from its parents.
+  private func verdicts(of position: Position, _ offsets: Range<Offset>) throws -> [Verdict] {
+    if offsets.isEmpty { return [] }
+    var verdicts: [Verdict] = []
+    if offsets.lowerBound < position.start.size, let parent = position.parent,
+      let above = try storage.position(log: position.log, epoch: parent)
+    {
+      verdicts = try self.verdicts(of: above, offsets.lowerBound..<min(offsets.upperBound, position.start.size))
+    }
+    let own = try storage.requests(of: position, overlapping: offsets).flatMap(\.verdicts)
+    return verdicts + own.filter { offsets.contains($0.offset) }
   }
 
   /// The checkpoint of a request with the server's signature: the same whenever it is asked for.
