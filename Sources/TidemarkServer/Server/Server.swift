@@ -6,9 +6,9 @@ internal import TidemarkText
 /// A server of the replication protocol, from request to answer: everything but sockets.
 ///
 /// ```swift
-/// let server = try Server(at: "server", options: ServerOptions(), environment: environment)
+/// let server = try Server(at: "server")
 /// server.handle(request) { reply in … }
-/// server.close()
+/// try server.close()
 /// ```
 package final class Server: RequestHandler {
   /// The directory.
@@ -24,9 +24,15 @@ package final class Server: RequestHandler {
   let waiting: Waiting
   let news: News
   /// Who may ship an epoch: the last one that shook hands, by log and epoch. One that is not here shakes hands again.
-  let senders = Locked([EpochName: EventID]())
+  let senders = Locked([EpochName: Sender]())
   private let rates: Locked<RateLimiter>
   private let isStopping = Locked(false)
+
+  struct Sender {
+    let id: EventID
+    /// The key that the enrolled one vouches for at this handshake; nil if it does not.
+    let key: [UInt8]?
+  }
 
   struct EpochName: Hashable {
     let log: EventID
@@ -43,7 +49,10 @@ package final class Server: RequestHandler {
   ///   - rowsPath: the directory of the databases; nil: the same.
   ///
   /// Throws errors of the file system and of the databases.
-  package init(at path: String, rowsPath: String? = nil, options: ServerOptions, environment: Environment) throws {
+  package init(
+    at path: String, rowsPath: String? = nil, options: ServerOptions = ServerOptions(),
+    environment: Environment = Environment(fileSystem: POSIXFileSystem(), clock: SystemClock(), random: SystemRandom())
+  ) throws {
     let files = environment.fileSystem
     if try files.status(path) == nil {
       try files.makePrivateDirectory(path)
@@ -157,11 +166,10 @@ package final class Server: RequestHandler {
     let credential = isOpen ? nil : try credential(request)
     if case .device(let device) = credential, let wait = rate(device.id, takes: true) { throw Self.tooMany(wait) }
     if isClosing { throw Problem.stopping }
-    if let digest = request.fields[ContentDigestField.name], ContentDigestField.matches(digest, request.body) == false {
-      throw Problem(.digestMismatch, "the body is not what Content-Digest says")
-    }
+    let isIntact = request.fields[ContentDigestField.name].flatMap { ContentDigestField.matches($0, request.body) }
+    if isIntact == false { throw Problem(.digestMismatch, "the body is not what Content-Digest says") }
     guard let credential else { return reply(.answer(try answerOpen(target, request))) }
-    try answer(Call(target: target, request: request, credential: credential), reply)
+    try answer(Call(target: target, request: request, credential: credential, isDigested: isIntact == true), reply)
   }
 
   /// Whether a call needs no credential.
@@ -205,6 +213,8 @@ struct Call: Sendable {
   let target: Target
   let request: HTTPRequest
   let credential: Credential
+  /// Whether it brought its body's SHA-256.
+  let isDigested: Bool
 
   /// The body, which has to be JSON.
   func message<Value: Message>(_ type: Value.Type) throws -> Value { try request.message(type) }

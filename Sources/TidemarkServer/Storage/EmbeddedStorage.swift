@@ -33,6 +33,8 @@ package final class EmbeddedStorage: Storage {
     options.maximumEventByteCount = Self.eventByteLimit
     options.maximumBatchByteCount = 64 << 20
     options.segmentByteCount = 64 << 20
+    // Shipments come compressed.
+    options.compression = .none
     options.program = "tidemark server"
     let logPath = "\(path)/ingest"
     // A directory may be there without a log: a crash left it.

@@ -56,17 +56,20 @@ package struct ShipmentWrite: Sendable {
   package var examination: Examination
   /// What the server had of the epoch when it was verified.
   package var accepted: Offset
+  /// The key that is in force where it begins, if that is not known from what the server has.
+  package var key: [UInt8]?
   /// Whether it settles what it brings.
   package var settles: Bool
 
   package init(
-    tenant: String, device: EventID, shipment: Shipment, examination: Examination, accepted: Offset, settles: Bool
+    tenant: String, device: EventID, shipment: Shipment, examination: Examination, accepted: Offset, key: [UInt8]?, settles: Bool
   ) {
     self.tenant = tenant
     self.device = device
     self.shipment = shipment
     self.examination = examination
     self.accepted = accepted
+    self.key = key
     self.settles = settles
   }
 }
