@@ -156,7 +156,7 @@ import TidemarkText
     let device = try TestDevice(server)
     let found = Locked<(@Sendable (UInt64) -> (text: String, number: UInt64)?)?>(nil)
     server.server.handle(device.request("GET", "/v1/changes/stream")) { reply in
-      if case .stream(_, let next) = reply { found.withLock { $0 = next } }
+      if case .stream(_, _, let next) = reply { found.withLock { $0 = next } }
     }
     let next = try #require(found.withLock { $0 })
     #expect(next(0)?.text == "")
