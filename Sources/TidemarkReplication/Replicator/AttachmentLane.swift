@@ -68,17 +68,23 @@ package final class AttachmentLane: Lane {
 
   package func makeRequest(now: UInt64) -> HTTPRequest? {
     self.now = now
-    let action = wanted
-    wanted = nil
     sentAt = now
-    switch action {
-    case .offer(let file):
-      var request = HTTPRequest("POST", "/v1/attachments", body: AttachmentOffer(digest: file.digest, byteCount: file.byteCount).json)
-      request.fields["content-type"] = MediaType.json
-      return request
-    case .send(let file, let upload, let offset, let byteCount): return part(file, upload, offset, byteCount)
-    default: return nil
+    while let action = wanted {
+      wanted = nil
+      switch action {
+      case .offer(let file):
+        var request = HTTPRequest("POST", "/v1/attachments", body: AttachmentOffer(digest: file.digest, byteCount: file.byteCount).json)
+        request.fields["content-type"] = MediaType.json
+        return request
+      case .send(let file, let upload, let offset, let byteCount):
+        // If there is none, the next file is wanted.
+        if let request = part(file, upload, offset, byteCount) { return request }
+      default:
+        wanted = action
+        return nil
+      }
     }
+    return nil
   }
 
   private func part(_ file: UploadFile, _ upload: EventID, _ offset: UInt64, _ byteCount: UInt64) -> HTTPRequest? {
