@@ -176,19 +176,27 @@ public final class AttachmentStore: Sendable {
     return try SHA256().hash(file, byteCount: file.byteCount()) == digest
   }
 
-  /// Reads all files through, and looks which are not there. Throws errors of the file system and of reading the log.
+  /// Reads all files through, and looks which are not there and which nothing names. Throws errors of the file system and of reading the log.
   ///
   /// ```swift
   /// for path in try store.verify().damaged { print("damaged: \(path)") }
   /// ```
   public func verify() throws -> AttachmentReport {
     var report = AttachmentReport()
+    var named: Set<[UInt8]> = []
+    try forEach { attachment in
+      named.insert(attachment.attachment.digest)
+      if attachment.state == .missing { report.missing.append(attachment) }
+    }
     for name in try files.status(directory) == nil ? [] : files.list(directory).sorted() {
       guard let digest = Digest256(hexadecimal: name) else { continue }
       report.checked += 1
-      if try !isSound(digest) { report.damaged.append(path(digest)) }
+      if try !isSound(digest) {
+        report.damaged.append(path(digest))
+      } else if !named.contains(digest.bytes) {
+        report.unnamed.append(path(digest))
+      }
     }
-    report.missing = try unaccepted().filter { $0.state == .missing }
     return report
   }
 

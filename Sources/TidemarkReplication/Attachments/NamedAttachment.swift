@@ -43,6 +43,8 @@ public struct AttachmentReport: Sendable, Equatable {
   public var checked: UInt64 = 0
   /// Files whose content is not what their name says, as paths.
   public var damaged: [String] = []
+  /// Sound files that no event of the log names (any more), as paths.
+  public var unnamed: [String] = []
   /// What events name and is neither here nor at the server.
   public var missing: [NamedAttachment] = []
 
