@@ -102,7 +102,8 @@ final class AttachmentFixture {
   func expectComplete(_ files: [TestFile], _ why: String = "", sourceLocation: SourceLocation = #_sourceLocation) throws {
     for file in files {
       #expect(
-        try server.disk.contents("/server/attachments/acme/\(file.digest.hexadecimal)") == file.bytes, "\(why)", sourceLocation: sourceLocation)
+        try server.disk.contents("/server/attachments/acme/\(file.digest.hexadecimal)") == file.bytes, "\(why)",
+        sourceLocation: sourceLocation)
     }
     #expect(try store.unaccepted().isEmpty, "\(why)", sourceLocation: sourceLocation)
     #expect(attachments.state == .idle && attachments.pending == 0, "\(why)", sourceLocation: sourceLocation)

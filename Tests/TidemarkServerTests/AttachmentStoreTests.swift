@@ -186,7 +186,9 @@ final class StoreFixture {
       let left = try store.unaccepted()
       // A line that can't be read says nothing; a line feed that is gone takes two with it.
       #expect(left.count >= 1 && left.count <= 2, "\(index)")
-      for named in left where named.attachment.digest == file.digest.bytes { try store.accept(fixture.receipt(file), by: fixture.key, tenant: "acme") }
+      for named in left where named.attachment.digest == file.digest.bytes {
+        try store.accept(fixture.receipt(file), by: fixture.key, tenant: "acme")
+      }
       for named in left where named.attachment.digest != file.digest.bytes {
         try store.accept(fixture.receipt(files[0]), by: fixture.key, tenant: "acme")
       }

@@ -57,8 +57,9 @@ import TidemarkServer
       #expect(problem?.code == .mismatchingOffset)
       #expect(problem?.offsets?.expected == 17 && problem?.offsets?.provided == offset)
     }
-    #expect(refusal { _ = try fixture.uploads.append([UInt8](repeating: 0, count: 24), at: 17, to: upload, Fixture.tenant) }?.code
-      == .inconsistentLength)
+    #expect(
+      refusal { _ = try fixture.uploads.append([UInt8](repeating: 0, count: 24), at: 17, to: upload, Fixture.tenant) }?.code
+        == .inconsistentLength)
     #expect(refusal { _ = try fixture.uploads.append([1], at: 17, isLast: true, to: upload, Fixture.tenant) }?.code == .inconsistentLength)
     #expect(try fixture.begin(file).offset == 17)
     #expect(try fixture.send(file, part: 5))
@@ -75,7 +76,8 @@ import TidemarkServer
       var found: Problem?
       while let offset = answer.offset, found == nil {
         found = refusal {
-          answer = try fixture.uploads.append(Array(bytes[Int(offset)..<min(40, Int(offset) + part)]), at: offset, to: upload, Fixture.tenant)
+          answer = try fixture.uploads.append(
+            Array(bytes[Int(offset)..<min(40, Int(offset) + part)]), at: offset, to: upload, Fixture.tenant)
         }
       }
       #expect(found?.code == .digestMismatch)

@@ -104,7 +104,8 @@ public final class AttachmentStore: Sendable {
 
   private func put(_ digest: () -> Digest256?, _ write: (any File) throws(LogError) -> Void) throws {
     guard log.isWriter else {
-      throw LogError(.readOnly, "a file can't be stored", file: directory, why: "the log is open for reading", advice: "open it for writing")
+      throw LogError(
+        .readOnly, "a file can't be stored", file: directory, why: "the log is open for reading", advice: "open it for writing")
     }
     try makeDirectory()
     let random = log.environment.random
@@ -176,7 +177,8 @@ public final class AttachmentStore: Sendable {
     return try SHA256().hash(file, byteCount: file.byteCount()) == digest
   }
 
-  /// Reads all files through, and looks which are not there and which nothing names. Throws errors of the file system and of reading the log.
+  /// Reads all files through, and looks which are not there and which nothing names. Throws errors of the file system and of reading the
+  /// log.
   ///
   /// ```swift
   /// for path in try store.verify().damaged { print("damaged: \(path)") }
@@ -233,8 +235,8 @@ public final class AttachmentStore: Sendable {
     return counts
   }
 
-  /// What events below an offset name and the server has not signed for, in their order. Throws errors of the file system and of reading the
-  /// log.
+  /// What events below an offset name and the server has not signed for, in their order. Throws errors of the file system and of reading
+  /// the log.
   ///
   /// ```swift
   /// if try store.unaccepted(below: offset).isEmpty { try log.trim(below: offset) }
@@ -294,7 +296,8 @@ public final class AttachmentStore: Sendable {
     try log.refresh()
     let size = log.size
     let start = try state.scanned ?? loadFloor(&state, size)
-    if start == size && state.scanned != nil && state.receiptCount == accepted.count && state.unaccepted.first?.offset ?? .max >= log.first {
+    if start == size && state.scanned != nil && state.receiptCount == accepted.count && state.unaccepted.first?.offset ?? .max >= log.first
+    {
       return
     }
     if start > size { state.unaccepted.removeAll { $0.offset >= size } }
@@ -317,8 +320,8 @@ public final class AttachmentStore: Sendable {
 
   // MARK: Accepting
 
-  /// Keeps the server's word that it has a file, durably. Throws `LogError.Code.corrupt` for one that does not verify, and errors of the file
-  /// system.
+  /// Keeps the server's word that it has a file, durably. Throws `LogError.Code.corrupt` for one that does not verify, and errors of the
+  /// file system.
   package func accept(_ answer: AttachmentAnswer, by key: VerifierKey, tenant: String) throws {
     guard answer.isReceipt(by: key, tenant: tenant) else {
       throw LogError(.corrupt, "a receipt does not count", why: "its signature is not the server's", advice: "look who answers there")

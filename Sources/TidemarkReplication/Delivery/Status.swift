@@ -39,7 +39,8 @@ public struct Status: Sendable, Equatable {
   /// Of a log of which nothing was shipped.
   public init(log: EventID) { self.log = log }
 
-  /// A log may be trimmed below this offset: it is settled, the server holds all that it signed for, and has all files that the events name.
+  /// A log may be trimmed below this offset: it is settled, the server holds all that it signed for, and has all files that the events
+  /// name.
   public var trimmable: Offset { isRewound ? 0 : min(settled, accepted, attachments?.complete ?? .max) }
 }
 

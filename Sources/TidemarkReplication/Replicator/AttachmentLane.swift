@@ -116,7 +116,9 @@ package final class AttachmentLane: Lane {
       return take(.answered(answer, partLimit: limit, nanoseconds: passed))
     case 204:
       // Whoever else answers 204 does not say this.
-      guard let offset = UploadField.number(response.fields[UploadField.offset]), response.fields[UploadField.complete] != nil else { break }
+      guard let offset = UploadField.number(response.fields[UploadField.offset]), response.fields[UploadField.complete] != nil else {
+        break
+      }
       return take(.advanced(to: offset, nanoseconds: passed))
     default: break
     }

@@ -15,9 +15,9 @@ package struct UploadFile: Sendable, Hashable {
 
 /// How a device sends files, one at a time and in parts, as a pure state machine: what happened comes in, what is to be done goes out.
 ///
-/// It remembers nothing that the server does not know better: offering a file tells where its upload stands. So it offers it at the start, after
-/// every failure, and when the server says that it knows of no such upload. While there is a file, something is under way, a timer is armed,
-/// or the state says what leads out of it: ``isAlive``.
+/// It remembers nothing that the server does not know better: offering a file tells where its upload stands. So it offers it at the start,
+/// after every failure, and when the server says that it knows of no such upload. While there is a file, something is under way, a timer is
+/// armed, or the state says what leads out of it: ``isAlive``.
 package struct UploadSession: Sendable {
   /// What happened.
   package enum Input: Sendable {
@@ -151,7 +151,9 @@ package struct UploadSession: Sendable {
       if state == .shipping { part.succeeded(in: nanoseconds) }
       return answered(answer, partLimit, random)
     case (.advanced(let end, let nanoseconds), .shipping):
-      guard end == offset + sent, sent > 0 else { return fail(.transport, "the server counts \(end) bytes, \(offset + sent) were sent", random) }
+      guard end == offset + sent, sent > 0 else {
+        return fail(.transport, "the server counts \(end) bytes, \(offset + sent) were sent", random)
+      }
       offset = end
       part.succeeded(in: nanoseconds)
       succeeded()

@@ -242,15 +242,15 @@ package final class Uploads: Sendable {
 
   // MARK: Appending
 
-  /// Appends a part, and returns where the upload stands once that survives a power cut. With the last part the file is verified, and gets its
-  /// name; one that is not what was offered is dropped.
+  /// Appends a part, and returns where the upload stands once that survives a power cut. With the last part the file is verified, and gets
+  /// its name; one that is not what was offered is dropped.
   ///
   /// - Parameters:
   ///   - isLast: whether the sender says that this is the rest.
   ///   - check: is called right before anything is written; what it throws refuses the part.
   ///
-  /// Throws a `Problem` for an offset other than the upload's, a part that goes beyond its length, and a file that is another one; and errors
-  /// of the file system.
+  /// Throws a `Problem` for an offset other than the upload's, a part that goes beyond its length, and a file that is another one; and
+  /// errors of the file system.
   package func append(
     _ bytes: [UInt8], at offset: UInt64, isLast: Bool = false, to id: EventID, _ tenant: String, check: () throws -> Void = {}
   ) throws -> AttachmentAnswer {
@@ -302,7 +302,9 @@ package final class Uploads: Sendable {
     (state.offset, state.isComplete) = (upload.byteCount, true)
     upload.time.withLock { $0 = now }
     // Left behind, they are removed at the next start.
-    for path in [stateFile(upload), part(upload)] { if let status = try? files.status(path), !status.isDirectory { try? files.remove(path) } }
+    for path in [stateFile(upload), part(upload)] {
+      if let status = try? files.status(path), !status.isDirectory { try? files.remove(path) }
+    }
   }
 
   // MARK: Dropping

@@ -11,8 +11,8 @@ enum ReplicateCommand {
       .init("follow", nil, "when everything is accepted, wait for more events"), .keys, .onCorruption, .json,
     ],
     notes: [
-      "Ends when the server has accepted everything, files that events name included, or when a person has to do something: see `tidemark status`. Prints each change. The "
-        + "directory must have been enrolled: see `tidemark enrol`.",
+      "Ends when the server has accepted everything, files that events name included, or when a person has to do something: see "
+        + "`tidemark status`. Prints each change. The directory must have been enrolled: see `tidemark enrol`.",
       "It takes the log's lock while it ships, and gives it up while it waits for events, so that others can append. A program that keeps "
         + "the log open ships it itself, with the library.",
     ],
