@@ -50,6 +50,7 @@ extension Server {
       default: throw Problem(.notFound, "there is no such call")
       }
     }
+    if try transfer(call, reply) { return }
     switch (call.target.path.joined(separator: "/"), call.request.method) {
     case ("v1/changes", "GET"): try changes(call, reply)
     case ("v1/changes/snapshot", "GET"): reply(.answer(try snapshot(call)))
@@ -197,6 +198,7 @@ extension Server {
   private func status(_ call: Call) throws -> HTTPResponse {
     let device = try call.device()
     let positions = try storage.positions(of: device.id)
+    let (awaited, open) = (try awaited(of: device.id), try uploads.open(of: device.id))
     return JSONAnswer { json in
       json.member("generation", storage.generation)
       json.member("device", device.id)
@@ -205,6 +207,7 @@ extension Server {
       json.beginArray()
       for position in positions { position.write(to: &json) }
       json.endArray()
+      Self.write(awaited, open, to: &json)
     }.response()
   }
 }

@@ -17,6 +17,7 @@ package final class Server: RequestHandler {
   package let key: VerifierKey
   package let accounts: Accounts
   package let storage: any Storage
+  package let uploads: Uploads
   let options: ServerOptions
   let environment: Environment
   let keys: KeyDirectory
@@ -67,6 +68,9 @@ package final class Server: RequestHandler {
     self.storage = storage
     accounts = try Accounts(
       "\(rowsPath ?? path)/accounts.sqlite", operatorToken: try Self.operatorToken(path, environment), environment: environment)
+    uploads = try Uploads(at: "\(path)/attachments", environment, limits: options.uploads) { [key, keys] message in
+      try keys.sign(message, publicKey: key.publicKey)
+    }
     let waiting = Waiting(environment)
     self.waiting = waiting
     let news = News()
@@ -137,7 +141,8 @@ package final class Server: RequestHandler {
   package func refusal(of head: HTTPRequest, byteCount: UInt64?) -> HTTPResponse? {
     do {
       let target = Target(head.target)
-      let limit = target.path.last == "frames" ? options.limits.requestBytes : Self.messageByteLimit
+      let isLong = target.path.last == "frames" || target.path.starts(with: ["v1", "uploads"])
+      let limit = isLong ? options.limits.requestBytes : Self.messageByteLimit
       if !Self.isOpen(target, head.method) {
         let credential = try credential(head)
         if case .device(let device) = credential, let wait = rate(device.id, takes: false) { throw Self.tooMany(wait) }

@@ -89,6 +89,11 @@ extension Derived {
     var facts: [Examination.Entry] = []
     for entry in examination.entries {
       if let verdict = try enter(entry, tenant, position) { verdicts.append(verdict) } else if entry.fact != nil { facts.append(entry) }
+      for attachment in entry.attachments {
+        try rows.run(
+          "INSERT INTO awaited VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", .number(position.number), RowValue(entry.offset),
+          RowValue(entry.id), RowValue(attachment.digest), RowValue(attachment.byteCount), RowValue(attachment.name))
+      }
     }
     let changes = try takeChanges(tenant, count: examination.entries.count - verdicts.count)
     let end = examination.range.size

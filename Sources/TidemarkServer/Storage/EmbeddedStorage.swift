@@ -170,6 +170,18 @@ package final class EmbeddedStorage: Storage {
 
   package func through(of tenant: String) throws -> UInt64 { try reader.withLock { try $0.through(tenant) } }
 
+  package func awaited(of device: EventID?, isHere: (AwaitedFile) throws -> Bool) throws -> [AwaitedFile] {
+    var awaited: [AwaitedFile] = []
+    var arrived: [AwaitedFile] = []
+    for file in try reader.withLock({ try $0.awaited(of: device) }) {
+      if try isHere(file) { arrived.append(file) } else { awaited.append(file) }
+    }
+    if !arrived.isEmpty {
+      try writer.withLock { rows in try rows.rows.transaction { for file in arrived { try rows.crossOff(file) } } }
+    }
+    return awaited
+  }
+
   package func quarantine(of tenant: String?) throws -> [Quarantined] { try reader.withLock { try $0.quarantine(of: tenant) } }
 
   package func snapshot(of tenant: String) throws -> (through: UInt64, items: [PublishedItem]) {
