@@ -88,7 +88,9 @@ let package = Package(
       swiftSettings: tests),
     .testTarget(
       name: "TidemarkServerTests",
-      dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkServer", "TidemarkText"],
+      dependencies: [
+        "TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkReplication", "TidemarkServer", "TidemarkText",
+      ],
       swiftSettings: tests),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(name: "TidemarkCrashTests", dependencies: ["TidemarkCrash"], swiftSettings: tests),
@@ -97,5 +99,8 @@ let package = Package(
   ]
 )
 
-// Instrumented builds take long: TIDEMARK_TESTS=TidemarkLogTests leaves the other tests out, and with them what only they need.
-if let wanted = Context.environment["TIDEMARK_TESTS"] { package.targets.removeAll { $0.type == .test && $0.name != wanted } }
+// Instrumented builds take long: TIDEMARK_TESTS=TidemarkLogTests,TidemarkServerTests leaves the other tests out, and with them what only they
+// need.
+if let wanted = Context.environment["TIDEMARK_TESTS"]?.split(separator: ",").map(String.init) {
+  package.targets.removeAll { $0.type == .test && !wanted.contains($0.name) }
+}

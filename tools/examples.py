@@ -20,7 +20,7 @@ def blocks(text):
 
 
 def main(paths):
-    print("import TidemarkLog\nimport TidemarkEvidence\nimport TidemarkProjections\nimport TidemarkSQLite")
+    print("import TidemarkLog\nimport TidemarkEvidence\nimport TidemarkProjections\nimport TidemarkReplication\nimport TidemarkSQLite")
     count = 0
     for path in paths:
         for line, code in blocks(pathlib.Path(path).read_text(encoding="utf-8")):

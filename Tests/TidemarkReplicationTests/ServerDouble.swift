@@ -212,7 +212,8 @@ final class ServerDouble {
   }
 
   private func download(_ epoch: Epoch, _ from: Offset) throws -> HTTPResponse {
-    guard let index = epoch.shipments.firstIndex(where: { $0.shipment.offsets.contains(from) }) else { throw Problem(.notFound, "not here") }
+    let found = epoch.shipments.firstIndex { $0.shipment.offsets.contains(from) }
+    guard let index = found else { throw Problem(.notFound, "not here") }
     let shipment = epoch.shipments[index].shipment
     var session = shipment.session
     try shipment.read { (item) throws(LogError) in

@@ -85,7 +85,8 @@ private final class RealServer {
     try fixture.reopen()
   }
 
-  @Test("ships, takes receipts, and all is there once, whatever goes wrong on either side", arguments: 0..<4) func schedule(_ seed: Int) throws {
+  @Test("ships, takes receipts, and all is there once, whatever goes wrong on either side", arguments: 0..<4)
+  func schedule(_ seed: Int) throws {
     var random = SeededRandom(seed: UInt64(seed))
     var events: [EventID] = []
     for _ in 0..<40 {
@@ -120,7 +121,8 @@ private final class RealServer {
     try fixture.expectDelivered(accepted: UInt64(events.count), quarantined: 0)
   }
 
-  @Test("an older copy is refilled; one that went on by itself takes a new epoch", arguments: [false, true]) func wentBack(_ goesOn: Bool) throws {
+  @Test("an older copy is refilled; one that went on by itself takes a new epoch", arguments: [false, true])
+  func wentBack(_ goesOn: Bool) throws {
     for _ in 0..<4 {
       try fixture.append(20)
       fixture.run()

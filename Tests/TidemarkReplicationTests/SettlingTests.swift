@@ -184,9 +184,9 @@ import TidemarkReplication
       #expect(counts.saved == 0, "call \(call)")
       #expect(counts.quarantined == 60, "call \(call)")
       #expect(fixture.server.changes == UInt64(fixture.server.taken.count))
-      call += 5
+      call += 13
     }
-    #expect(call > 50)
+    #expect(call > 30)
   }
 
   @Test("events that were altered on the device after they were signed: a new epoch, in which they are lost") func altered() throws {

@@ -24,7 +24,8 @@ private final class DoubleServer: Sendable {
         }
         let response = double.withLock { $0.answer(request) }
         let fields = response.fields.all.map { "\($0.name): \($0.value)\r\n" }.joined()
-        connection.write(Array("HTTP/1.1 \(response.status) X\r\n\(fields)Content-Length: \(response.body.count)\r\n\r\n".utf8) + response.body)
+        let start = "HTTP/1.1 \(response.status) X\r\n\(fields)Content-Length: \(response.body.count)\r\n\r\n"
+        connection.write(Array(start.utf8) + response.body)
       }
     }
   }

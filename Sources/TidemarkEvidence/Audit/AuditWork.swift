@@ -66,10 +66,19 @@ struct AuditWork {
     }
   }
 
-  /// Whether a note in the log is of the history that what stands there was salvaged from.
-  private func isSalvaged(_ note: SignedNote, _ offset: Offset) -> Bool {
-    guard let origin = found.salvages.first(where: { $0.offset > offset })?.origin else { return false }
-    return (try? Checkpoint(note.text))?.origin == origin
+  /// What earlier epochs left is checked there: it is the beginning of this history, and that of another one.
+  mutating func checkEpochs() {
+    guard let epoch = log.identity.epochs.last, let parent = epoch.parent else { return }
+    add(
+      .elsewhere, .notChecked, nil,
+      "this history goes on from epoch \(parent.hexadecimal) at size \(epoch.forkSize): receipts and keys of earlier epochs prove nothing "
+        + "here, and are checked in theirs")
+  }
+
+  /// Whether a note in the log is of an earlier epoch, or of the history that what stands there was salvaged from.
+  private func isInherited(_ note: SignedNote, _ offset: Offset) -> Bool {
+    guard let origin = (try? Checkpoint(note.text))?.origin else { return false }
+    return log.identity.earlierOrigins.contains(origin) || origin == found.salvages.first { $0.offset > offset }?.origin
   }
 
   /// Ranges that could not be read have the leaves of lost events; a signature over them decides whether that was so then.
@@ -115,7 +124,7 @@ struct AuditWork {
         add(.unreadable, .refuted, event.offset..<event.offset + 1, "a receipt event holds no note")
         continue
       }
-      if isSalvaged(note, event.offset) { continue }
+      if isInherited(note, event.offset) { continue }
       seen.insert(note)
       check(note, at: event.offset, "the receipt at offset \(event.offset)")
     }
@@ -143,7 +152,7 @@ struct AuditWork {
     guard let note = try? SignedNote(record.receipt) else {
       return add(.unreadable, .refuted, offset..<offset + 1, "a trim event holds a receipt that is no note")
     }
-    if !seen.contains(note), !isSalvaged(note, offset) { check(note, at: offset, "the receipt in the trim event at offset \(offset)") }
+    if !seen.contains(note), !isInherited(note, offset) { check(note, at: offset, "the receipt in the trim event at offset \(offset)") }
   }
 
   /// - Parameters:

@@ -54,6 +54,7 @@ public struct Auditor: Sendable {
     try work.readEvents()
     work.checkLost()
     work.checkSalvages()
+    work.checkEpochs()
     try work.checkKeptTree()
     try work.checkNotes()
     work.checkKeys()

@@ -1,9 +1,9 @@
 internal import CSodium
-internal import TidemarkLog
+package import TidemarkLog
 
 /// BLAKE2b (RFC 7693) with libsodium, keyed and personalised: a pseudorandom function of its key. Uses with different personalisations have
 /// nothing to do with each other.
-enum BLAKE2b {
+package enum BLAKE2b {
   static let personalisationByteCount = 16
 
   /// - Parameters:
@@ -11,7 +11,9 @@ enum BLAKE2b {
   ///   - key: 16 to 64 bytes.
   ///   - personalisation: what the result is for: 16 bytes of ASCII.
   ///   - salt: 16 bytes.
-  static func keyed(_ message: [UInt8], byteCount: Int, key: [UInt8], personalisation: StaticString, salt: EventID = .zero) -> [UInt8] {
+  package static func keyed(_ message: [UInt8], byteCount: Int, key: [UInt8], personalisation: StaticString, salt: EventID = .zero)
+    -> [UInt8]
+  {
     Ed25519.checkReady()
     var salted: [UInt8] = []
     salted.add(salt)

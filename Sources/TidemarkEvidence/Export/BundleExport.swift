@@ -46,7 +46,7 @@ public struct BundleExport {
       if event.kind == .keyRotation { keyEvents.append(event.offset) }
       if event.kind == .receipt, counted(try SignedNote(event.data.array())) != nil { receiptEvents.append(event.offset) }
     }
-    self.keyEvents = keyEvents.filter { !chain.salvaged.contains($0) }
+    self.keyEvents = keyEvents.filter { !chain.inherited.contains($0) }
     self.receiptEvents = receiptEvents
   }
 

@@ -14,8 +14,9 @@ public struct KeyChain: Sendable {
   public private(set) var entries: [Entry] = []
   /// Offsets of key events that do not follow from those before them; they change nothing.
   public private(set) var refused: [Offset] = []
-  /// Offsets of key events that were salvaged with the log that they are of; they change nothing either.
-  private(set) var salvaged: Set<Offset> = []
+  /// Offsets of key events of a history that this one goes on from: an earlier epoch's, or those of a log that was salvaged. They change
+  /// nothing either.
+  private(set) var inherited: Set<Offset> = []
   /// Key events since the last salvage event that are right, but of another history: its name in notes.
   private var foreign: [Offset: String] = [:]
   private let identity: LogIdentity
@@ -41,8 +42,8 @@ public struct KeyChain: Sendable {
     case .salvage:
       // What was salvaged brings the key events of its history along.
       guard let origin = SalvageRecord(event.data)?.origin else { return }
-      salvaged.formUnion(foreign.filter { $0.value == origin }.keys)
-      refused.removeAll(where: salvaged.contains)
+      inherited.formUnion(foreign.filter { $0.value == origin }.keys)
+      refused.removeAll(where: inherited.contains)
       foreign = [:]
     default: break
     }
@@ -50,8 +51,13 @@ public struct KeyChain: Sendable {
 
   private mutating func add(_ data: [UInt8], at offset: Offset) {
     guard let record = KeyRecord(data, of: identity) else {
+      let origin = KeyRecord(ofAny: data) == nil ? nil : KeyRecord.origin(of: data)
+      if let origin, identity.earlierOrigins.contains(origin) {
+        inherited.insert(offset)
+        return
+      }
       refused.append(offset)
-      if KeyRecord(ofAny: data) != nil { foreign[offset] = KeyRecord.origin(of: data) }
+      foreign[offset] = origin
       return
     }
     if record.publicKey == entries.last?.publicKey { return }
@@ -66,11 +72,11 @@ public struct KeyChain: Sendable {
   /// The key that signs checkpoints of a size: the last whose event is among so many. Nil before the first.
   public func publicKey(at size: Offset) -> [UInt8]? { entries.last { $0.offset < size }?.publicKey }
 
-  /// The keys that may sign a checkpoint of a size: that one. Of a trimmed log, whose first key event may be a repetition, before that its
-  /// key and the one before it.
+  /// The keys that may sign a checkpoint of a size: that one. Before the first, its key, which signs also what was there when it was made;
+  /// of a trimmed log, whose first key event may be a repetition, the one before it, too.
   func publicKeys(at size: Offset) -> [[UInt8]] {
     if let key = publicKey(at: size) { return [key] }
-    guard isTrimmed, let first = entries.first else { return [] }
+    guard let first = entries.first else { return [] }
     return [first.publicKey] + (predecessor.map { [$0] } ?? [])
   }
 
@@ -80,6 +86,11 @@ public struct KeyChain: Sendable {
     var cursor = try log.read(seen: Query(includesControlEvents: true, onDamage: .skip))
     while let event = try cursor.next() { add(event) }
   }
+}
+
+extension LogIdentity {
+  /// What the histories of earlier epochs are called in notes.
+  var earlierOrigins: [String] { epochs.dropLast().map { Checkpoint.origin(log: logID, epoch: $0.id) } }
 }
 
 extension SalvageRecord {

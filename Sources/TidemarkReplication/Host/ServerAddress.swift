@@ -11,7 +11,9 @@ public struct ServerAddress: Sendable, Equatable, CustomStringConvertible {
 
   /// Throws `LogError.Code.invalidArgument` for what is no such address.
   ///
-  /// - Parameter allowsPlainText: whether `http://` may lead to another machine, over a network that is protected otherwise.
+  /// - Parameters:
+  ///   - text: begins with `https://`.
+  ///   - allowsPlainText: whether `http://` may lead to another machine, over a network that is protected otherwise.
   public init(_ text: String, allowsPlainText: Bool = false) throws {
     var text = text
     while text.hasSuffix("/") { text.removeLast() }

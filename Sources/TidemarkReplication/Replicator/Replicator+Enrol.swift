@@ -13,7 +13,7 @@ extension Replicator {
   ///   - code: for one device, once.
   ///   - name: what people call the device.
   ///   - keys: where the device's key is to be.
-  ///   - credentials: where to keep what the server gives.
+  ///   - store: where to keep what the server gives.
   ///   - transport: how the request gets there.
   ///
   /// Throws `LogError.Code.refused` if the server does not take the code, `LogError.Code.transport` if it does not answer, and errors of

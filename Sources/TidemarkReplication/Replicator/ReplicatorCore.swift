@@ -34,7 +34,11 @@ package final class ReplicatorCore {
     source = conditions
   }
 
-  package var statuses: [Status] { lanes.map(\.status) }
+  package var statuses: [Status] {
+    var statuses: [Status] = []
+    for lane in lanes { lane.report(to: &statuses) }
+    return statuses
+  }
 
   package func start(now: UInt64) { for lane in lanes { lane.handle(.started, now: now) } }
 

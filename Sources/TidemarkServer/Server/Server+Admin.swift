@@ -17,6 +17,7 @@ extension Server {
     case ("DELETE", "tokens", 2): reply(.answer(try removeToken(path[1], call.target["tenant"] ?? "")))
     case ("GET", "devices", 1): reply(.answer(try devices(tenant(of: call.target))))
     case ("POST", "devices", 3): reply(.answer(try setState(path[1], path[2])))
+    case ("GET", "attachments", 1): reply(.answer(try attachments(tenant(of: call.target))))
     case ("GET", "quarantine", 1): reply(.answer(try quarantine(tenant(of: call.target))))
     case ("POST", "quarantine", 4): try judge(path[1], path[2], path[3], reply)
     case ("POST", "items", 1): try changeItem(call, .publish, nil, reply)

@@ -5,14 +5,14 @@ import TidemarkText
 
 enum ReplicateCommand {
   static let description = CommandDescription(
-    "replicate", "ship a log to its server", arguments: [.log],
+    "replicate", "ship a log and the files that it names to its server", arguments: [.log],
     options: [
       .init("once", nil, "end at the first failure, in place of trying again"),
       .init("follow", nil, "when everything is accepted, wait for more events"), .keys, .onCorruption, .json,
     ],
     notes: [
-      "Ends when the server has accepted everything, or when a person has to do something: see `tidemark status`. Prints each change. The "
-        + "directory must have been enrolled: see `tidemark enrol`.",
+      "Ends when the server has accepted everything, files that events name included, or when a person has to do something: see "
+        + "`tidemark status`. Prints each change. The directory must have been enrolled: see `tidemark enrol`.",
       "It takes the log's lock while it ships, and gives it up while it waits for events, so that others can append. A program that keeps "
         + "the log open ships it itself, with the library.",
     ],
@@ -64,7 +64,21 @@ private final class ReplicateWork: @unchecked Sendable {
 
   private func isOver(_ status: Status) -> Bool {
     switch status.state {
-    case .idle: return true
+    case .idle: return isOver(status.attachments ?? AttachmentStatus())
+    case .waiting, .storageTrouble: if arguments.isSet("once") { code = .environment }
+    case .waitingForSignIn, .removed, .needsNewEpoch, .refused: code = .negative
+    default: break
+    }
+    return code != .success
+  }
+
+  private func isOver(_ attachments: AttachmentStatus) -> Bool {
+    switch attachments.state {
+    case .idle:
+      // Files that can't be sent: see `tidemark status`.
+      if attachments.setAside > 0 { code = .negative }
+      return true
+    case .stopped: return true
     case .waiting, .storageTrouble: if arguments.isSet("once") { code = .environment }
     case .waitingForSignIn, .removed, .needsNewEpoch, .refused: code = .negative
     default: break
