@@ -38,7 +38,7 @@ extension Server {
   private static let adminMethods = [
     "tenants/1": "POST", "codes/1": "POST", "tokens/1": "POST", "devices/1": "GET", "devices/3": "POST", "quarantine/1": "GET",
     "quarantine/4": "POST", "logs/1": "GET", "changes/1": "GET", "tokens/2": "DELETE", "items/1": "POST", "items/2": "DELETE",
-    "items/3": "POST", "archive/1": "POST",
+    "items/3": "POST", "archive/1": "POST", "attachments/1": "GET",
   ]
 
   /// The tenant that a list is to be of; nil for all.
