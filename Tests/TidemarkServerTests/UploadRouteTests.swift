@@ -244,6 +244,30 @@ import TidemarkText
     #expect(server.send(part(file, location, 20..<30, isTus: false, second)).status == 200)
   }
 
+  @Test func `archives hold files, and tell which is damaged`() throws {
+    let files = [TestFile(100), TestFile(3_000_000, seed: 2), TestFile(0)]
+    for file in [files[0], files[2]] {
+      let location = try #require(offer(file).fields["location"])
+      #expect(server.send(part(file, location, 0..<file.bytes.count, isTus: false)).status == 200)
+    }
+    let path = "/server/attachments/acme/"
+    let big = try server.disk.open(path + files[1].digest.hexadecimal, .create)
+    let bytes = files[1].bytes
+    try big.write(bytes.rawSpan, at: 0)
+    let body = #"{"directory":"/archive"}"#
+    _ = try server.admin("POST", "archive", body)
+    for file in files { #expect(try server.disk.contents("/archive/acme/attachments/\(file.digest.hexadecimal)") == file.bytes) }
+    let unfinished = try #require(offer(TestFile(50, seed: 9)).fields["location"])
+    _ = server.send(part(TestFile(50, seed: 9), unfinished, 0..<20, isTus: false))
+    _ = try server.admin("POST", "archive", body)
+    #expect(try server.disk.list("/archive/acme/attachments").count == 3)
+    try server.disk.replace(path + files[0].digest.hexadecimal, with: [UInt8](repeating: 0, count: 100))
+    // What was copied before stays; what was not is not copied.
+    _ = try server.admin("POST", "archive", body)
+    #expect(problem { _ = try server.admin("POST", "archive", #"{"directory":"/second"}"#) } == .internal)
+    #expect(try server.disk.list("/second/acme/attachments").sorted() == [files[1], files[2]].map(\.digest.hexadecimal).sorted())
+  }
+
   @Test func `limits are told`() throws {
     #expect(Problem(offer(TestFile(100_001)))?.code == .tooLarge)
     for seed: UInt64 in 1...4 { #expect(offer(TestFile(10, seed: seed)).status == 201) }

@@ -195,6 +195,17 @@ package final class Uploads: Sendable {
 
   private func isOpen(_ upload: Upload) -> Bool { upload.state.withLock { !$0.isComplete && !$0.isGone } }
 
+  /// Calls `body` with each file that is here for good. Throws errors of the file system, and what `body` throws.
+  func forEachFile(_ body: (_ tenant: String, _ digest: Digest256, _ path: String) throws -> Void) throws {
+    for folder in try files.list(path).sorted() {
+      guard let tenant = Self.tenant(folder) else { continue }
+      for name in try files.list("\(path)/\(folder)").sorted() {
+        guard let digest = Digest256(hexadecimal: name), try byteCount(of: digest, tenant) != nil else { continue }
+        try body(tenant, digest, "\(path)/\(folder)/\(name)")
+      }
+    }
+  }
+
   // MARK: Beginning
 
   /// Begins an upload, or says where it stands: that of the same tenant, digest and length is the same one.
