@@ -1,4 +1,5 @@
-"""A device without any code of this project: enrols, ships one event and checks the receipt, with curl and openssl, as Specs/protocol.md has it.
+"""A device without any code of this project: enrols, ships one event and a file, and checks both receipts, with curl and openssl, as Specs/protocol.md
+has it.
 
     python3 tools/curl_device.py TIDEMARK
 
@@ -75,6 +76,54 @@ def curl(url, method, target, body=b"", fields=(), kind="application/json"):
     text, _, last = output.rpartition(b"\n")
     status, _, media = last.decode().partition(" ")
     return int(status), media, text
+
+
+def exchange(url, method, target, body=b"", fields=()):
+    """Status, header fields and body of an answer; for uploads, which say most in fields."""
+    command = ["curl", "--silent", "--show-error", "--max-time", "30", "--include", url + target, "-H", "Expect:"]
+    command += ["--head"] if method == "HEAD" else ["-X", method, "--data-binary", "@-"]
+    for field in fields:
+        command += ["-H", field]
+    output = subprocess.run(command, input=body, check=True, capture_output=True).stdout
+    head, _, text = output.partition(b"\r\n\r\n")
+    lines = head.decode().split("\r\n")
+    pairs = [line.split(": ", 1) for line in lines[1:] if ": " in line]
+    return int(lines[0].split()[1]), {name.lower(): value for name, value in pairs}, text
+
+
+def send_file(url, bearer, tenant, material, key):
+    """Specs/protocol.md, Attachments: a file in three parts, by the IETF's draft and by tus."""
+    data = bytes(index * 7 % 251 for index in range(100_000))
+    digest = sha256(data)
+    offer = json.dumps({"digest": b64(digest), "length": len(data)}).encode()
+    json_type = "Content-Type: application/json"
+    status, fields, text = exchange(url, "POST", "/v1/attachments", offer, [bearer, json_type])
+    place = fields.get("location", "")
+    check("a file that is offered has an upload", status == 201 and json.loads(text)["offset"] == 0 and place.startswith("/v1/uploads/"))
+    ietf, tus = "Content-Type: application/partial-upload", "Content-Type: application/offset+octet-stream"
+    status, fields, _ = exchange(url, "PATCH", place, data[:40_000], [bearer, ietf, "Upload-Offset: 0", "Upload-Complete: ?0"])
+    check("a part is taken", status == 204 and fields["upload-offset"] == "40000" and fields["upload-complete"] == "?0")
+    status, fields, text = exchange(url, "PATCH", place, data[:40_000], [bearer, ietf, "Upload-Offset: 0", "Upload-Complete: ?0"])
+    problem = json.loads(text)
+    check("the same part again is told the offset", status == 409 and fields["upload-offset"] == "40000" and problem["expected-offset"] == 40_000)
+    check("by the registered type", problem["type"] == "https://iana.org/assignments/http-problem-types#mismatching-upload-offset")
+    status, fields, _ = exchange(url, "HEAD", place, fields=[bearer])
+    check("HEAD tells where it stands", status == 204 and fields["upload-offset"] == "40000" and fields["upload-length"] == "100000")
+    status, fields, _ = exchange(url, "PATCH", place, data[40_000:70_000], [bearer, tus, "Upload-Offset: 40000", "Tus-Resumable: 1.0.0"])
+    check("tus goes on with it", status == 204 and fields["upload-offset"] == "70000" and fields["tus-resumable"] == "1.0.0")
+    status, _, _ = exchange(url, "HEAD", place)
+    check("without a credential nothing is told", status == 401)
+    status, fields, text = exchange(url, "PATCH", place, data[70_000:], [bearer, ietf, "Upload-Offset: 70000", "Upload-Complete: ?1"])
+    answer = json.loads(text)
+    check("the last part gives the receipt", status == 200 and answer["complete"] and base64.b64decode(answer["digest"]) == digest)
+    message = f"tidemark attachment v1\n{tenant}\n{digest.hex()}\n{len(data)}\n".encode()
+    signature = base64.b64decode(answer["signature"])
+    check("openssl verifies it", key.verifies(material[1:], message, signature))
+    check("openssl refuses another length", not key.verifies(material[1:], message.replace(b"100000", b"100001"), signature))
+    status, _, text = exchange(url, "POST", "/v1/attachments", offer, [bearer, json_type])
+    check("offered again it is there", status == 200 and json.loads(text) == answer)
+    status, fields, _ = exchange(url, "OPTIONS", "/v1/attachments", b"", [bearer])
+    check("OPTIONS tells versions and limits", status == 204 and fields["tus-version"] == "1.0.0" and "max-size=" in fields["upload-limit"])
 
 
 def vkey(name, key):
@@ -159,6 +208,8 @@ def run(server, folder):
     message = f"cosignature/v1\ntime {seconds}\n".encode() + text
     check("openssl verifies the receipt", key.verifies(material[1:], message, signature[12:]))
     check("openssl refuses another time", not key.verifies(material[1:], message.replace(b"time ", b"time 1"), signature[12:]))
+
+    send_file(url, bearer, enrolled["tenant"], material, key)
 
     again = call("POST", place + "/frames", body, fields=fields, kind="application/vnd.tidemark.shipment")
     check("sent again, the answer is the same", again == answer)

@@ -143,13 +143,14 @@ thread_sanitizer() {
   TSAN_OPTIONS=halt_on_error=1 swift_tests thread-sanitizer --sanitize=thread --scratch-path .build/thread "$@"
 }
 
-# What waits, tells and shares between threads is all in the engine; the other tests are not built.
+# What waits, tells and shares between threads is in the engine and at the two ends of replication; the other tests are not built.
+WITH_THREADS=TidemarkLogTests,TidemarkServerTests
 build_thread_sanitizer() {
-  TIDEMARK_TESTS=TidemarkLogTests swift build "${BUILD[@]}" --sanitize=thread --scratch-path .build/thread --product tidemarkPackageTests
+  TIDEMARK_TESTS=$WITH_THREADS swift build "${BUILD[@]}" --sanitize=thread --scratch-path .build/thread --product tidemarkPackageTests
 }
 
 thread_sanitizer_concurrency() {
-  TIDEMARK_TESTS=TidemarkLogTests thread_sanitizer --skip-build --filter 'Concurren|Commit|Tail'
+  TIDEMARK_TESTS=$WITH_THREADS thread_sanitizer --skip-build --filter 'Concurren|Commit|Tail'
 }
 
 address_sanitizer() {

@@ -12,6 +12,7 @@ enum Tidemark {
     [
       Command(InitCommand.description, InitCommand.run),
       Command(AppendCommand.description, AppendCommand.run),
+      Command(AttachCommand.description, AttachCommand.run),
       Command(CatCommand.description, CatCommand.run),
       Command(InfoCommand.description, InfoCommand.run),
       Command(ProjectCommand.description, ProjectCommand.run),

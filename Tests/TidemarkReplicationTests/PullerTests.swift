@@ -36,7 +36,8 @@ import TidemarkReplication
   }
 
   private func item(_ number: Int, _ version: Int = 1) -> String {
-    #"{"number":\#(number),"kind":"item","item":"a","version":\#(version),"material_version":1,"content":1,"published":"2026-01-01T00:00:00Z"}"#
+    let start = #"{"number":\#(number),"kind":"item","item":"a","version":\#(version)"#
+    return start + #","material_version":1,"content":1,"published":"2026-01-01T00:00:00Z"}"#
   }
 
   private func conditions(_ change: (inout Conditions) -> Void = { _ in }) -> Conditions {

@@ -77,21 +77,26 @@ import TidemarkText
     try device.append(3)
     try device.shakeHands()
     let request = device.shipping(try device.shipment())
-    // The committer is kept busy by a disk that waits for the revocation.
-    let revoked = Locked(false)
     let (inner, id) = (server.server, device.enrolled.device)
+    let answer = Locked<HTTPResponse?>(nil)
+    let isDone = Locked(false)
+    // While the committer writes for another device, this one's shipment is verified and waits; then the device is revoked.
     server.disk.beforeChange = { _, _ in
-      if revoked.withLock({ was in
-        let now = was; was = true; return now
-      }) {
-        return
+      let isFirst = isDone.withLock { isDone in
+        defer { isDone = true }
+        return !isDone
       }
+      guard isFirst else { return }
+      inner.handle(request) { reply in if case .answer(let response) = reply { answer.withLock { $0 = response } } }
+      #expect(answer.withLock { $0 } == nil)
       _ = try? inner.accounts.setState(.revoked, of: id)
     }
     let other = try TestDevice(server, seed: 2)
     try other.append(1)
     try other.shipRest()
-    #expect(Problem(server.send(request))?.code == .revoked)
+    #expect(try server.wait { answer.withLock { $0 } != nil })
+    #expect(answer.withLock { $0 }.flatMap(Problem.init)?.code == .revoked)
+    #expect(try server.changes().count == 1)
   }
 
   @Test func `the operator's token is not readable by others, and an office reads its tenant only`() throws {

@@ -76,6 +76,14 @@ import TidemarkText
     #expect(digests == [try one.log.digest(of: ids[1]), try other.log.digest(of: ids[1])])
     try other.evidence.accept(answer.receipt, other.policy)
     #expect(try other.ship(try other.shipment()) == answer)
+    // A device that lost the answer is told by the handshake.
+    for (known, count) in [(0, 2), (answer.outcomes[1].offset, 1), (other.log.size, 0), (other.log.size + 9, 0)] as [(Offset, Int)] {
+      var handshake = try other.handshake()
+      handshake.known = known
+      let hands: HandshakeAnswer = try other.call("PUT", other.path, handshake.json)
+      #expect(hands.outcomes == answer.outcomes.suffix(count))
+    }
+    #expect(try other.shakeHands().outcomes == nil)
     #expect(try server.changes().count == 4)
   }
 
@@ -237,6 +245,34 @@ import TidemarkText
     try device.evidence.rotateKey()
     try device.append(3)
     try device.evidence.accept(try device.shipRest().receipt, device.policy)
+  }
+
+  @Test func `behind a hole the enrolled key says which key is in force`() throws {
+    let server = try TestServer()
+    let device = try TestDevice(server)
+    try device.append(3)
+    try device.shipRest()
+    for _ in 0..<2 {
+      try device.evidence.rotateKey()
+      try device.append(3)
+    }
+    let from = device.log.size - 2
+    let range = try device.log.range(at: from)
+    var handshake = try device.handshake()
+    let introduction = handshake.introduction
+    handshake.introduction = nil
+    let unknown: HandshakeAnswer = try device.call("PUT", device.path, handshake.json)
+    device.sender = unknown.sender
+    #expect(problem { try device.ship(try device.shipment(from, range: range)) } == .refused)
+    handshake.introduction = introduction
+    let known: HandshakeAnswer = try device.call("PUT", device.path, handshake.json)
+    device.sender = known.sender
+    try device.evidence.accept(try device.ship(try device.shipment(from, range: range)).receipt, device.policy)
+    try device.append(1)
+    try device.shipRest()
+    let rows = try server.rows()
+    try server.reopen { server.folder.remove("derived.sqlite") }
+    #expect(try server.rows() == rows)
   }
 
   @Test func `a checkpoint that another key signed is refused`() throws {

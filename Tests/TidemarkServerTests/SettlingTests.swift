@@ -61,6 +61,25 @@ import TidemarkText
     #expect(problem { _ = try server.admin("POST", "archive", #"{"directory":"/server/archive"}"#) } == .refused)
   }
 
+  @Test func `a copy of another history settles nothing`() throws {
+    let server = try TestServer()
+    let device = try TestDevice(server)
+    try device.append(5)
+    _ = try device.evidence.checkpoint()
+    let twin = try device.twin(device.disk.image, seed: 9)
+    for device in [device, twin] { try device.append(5) }
+    try device.shipRest()
+    _ = try server.admin("POST", "archive", #"{"directory":"/archive"}"#)
+    let folder = "/archive/acme/\(device.log.identity.logID.hexadecimal)/\(device.log.identity.epochID.hexadecimal)"
+    let name = try #require(try server.disk.list(folder).first { $0.hasSuffix(".shipment") })
+    let size = try settled(device)
+    try device.append(1)
+    try device.shipRest()
+    try server.disk.replace("\(folder)/\(name)", with: try twin.shipment())
+    #expect(problem { _ = try server.admin("POST", "archive", #"{"directory":"/archive"}"#) } == .internal)
+    #expect(try settled(device) == size)
+  }
+
   @Test func `a server that settles on acceptance says so`() throws {
     let server = try TestServer { $0.settlesOnAccept = true }
     let device = try TestDevice(server)

@@ -5,8 +5,9 @@ import Testing
 struct CommandTests {
   static let commands = [
     "init", "append", "cat", "info", "verify", "dump", "recover", "salvage", "seal", "trim", "erase", "crashtest", "crashtest witness",
-    "serve", "admin", "admin tenant", "admin code", "admin office-token", "admin devices", "admin revoke", "admin suspend", "admin resume",
-    "admin publish", "admin withdraw", "admin quarantine", "admin archive",
+    "attach", "items", "acknowledge", "transition", "serve", "admin", "admin tenant", "admin code", "admin office-token", "admin devices",
+    "admin revoke", "admin suspend", "admin resume", "admin assign", "admin publish", "admin withdraw", "admin waive", "admin changes",
+    "admin quarantine", "admin archive",
   ]
   let space: Workspace
 

@@ -11,7 +11,9 @@ package enum BLAKE2b {
   ///   - key: 16 to 64 bytes.
   ///   - personalisation: what the result is for: 16 bytes of ASCII.
   ///   - salt: 16 bytes.
-  package static func keyed(_ message: [UInt8], byteCount: Int, key: [UInt8], personalisation: StaticString, salt: EventID = .zero) -> [UInt8] {
+  package static func keyed(_ message: [UInt8], byteCount: Int, key: [UInt8], personalisation: StaticString, salt: EventID = .zero)
+    -> [UInt8]
+  {
     Ed25519.checkReady()
     var salted: [UInt8] = []
     salted.add(salt)

@@ -18,6 +18,12 @@ public struct Digest256: Hashable, Sendable, BitwiseCopyable {
     unsafe withUnsafeMutableBytes(of: &words) { unsafe $0.copyBytes(from: bytes) }
   }
 
+  /// Reads 64 lower-case hexadecimal digits. Nil for anything else.
+  package init?(hexadecimal text: some StringProtocol) {
+    guard text.utf8.count == 64, let bytes = [UInt8](hexadecimal: text), bytes.hexadecimal == text else { return nil }
+    self.init(bytes)
+  }
+
   package init(_ bytes: RawSpan) {
     self.init()
     words = (bytes.u64(0), bytes.u64(8), bytes.u64(16), bytes.u64(24))

@@ -1,5 +1,5 @@
 internal import CCrypto
-internal import TidemarkLog
+package import TidemarkLog
 
 /// Computes SHA-256 with libcrypto. The digest is looked up once and the context is used again: for short inputs that is most of the time.
 ///
@@ -47,6 +47,35 @@ internal import TidemarkLog
     precondition(done == 1, "libcrypto can't compute SHA-256")
     return result
   }
+
+  /// The digest of a file's first bytes, read a piece at a time. Nil if the file is shorter. Throws errors of the file system.
+  ///
+  /// - Parameter seen: is shown each piece, in order.
+  package func hash(
+    _ file: any File, byteCount: UInt64, seen: (RawSpan) throws(LogError) -> Void = { (_) throws(LogError) in }
+  ) throws(LogError) -> Digest256? {
+    var buffer = [UInt8](repeating: 0, count: Int(min(byteCount, Self.pieceByteCount)))
+    var position: UInt64 = 0
+    check(unsafe EVP_DigestInit_ex2(context, digest, nil))
+    while position < byteCount {
+      let count = Int(min(byteCount - position, Self.pieceByteCount))
+      guard try file.read(count, at: position, into: &buffer, at: 0) == count else { return nil }
+      let piece = buffer.rawSpan.slice(0, count)
+      check(unsafe piece.withUnsafeBytes { unsafe EVP_DigestUpdate(context, $0.baseAddress, $0.count) })
+      try seen(piece)
+      position += UInt64(count)
+    }
+    var result = Digest256.zero
+    check(
+      unsafe withUnsafeMutableBytes(of: &result.words) { output in
+        unsafe EVP_DigestFinal_ex(context, output.baseAddress?.assumingMemoryBound(to: UInt8.self), nil)
+      })
+    return result
+  }
+
+  private static let pieceByteCount: UInt64 = 1 << 20
+
+  private func check(_ done: Int32) { precondition(done == 1, "libcrypto can't compute SHA-256") }
 
   /// An inner node of a history tree.
   func node(_ left: Digest256, _ right: Digest256) -> Digest256 {

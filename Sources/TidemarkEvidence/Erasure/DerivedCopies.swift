@@ -23,7 +23,8 @@ public struct DerivedCopies: Sendable, Equatable {
 
   /// SQLite databases with rows of projections, as paths. They go whole, with what SQLite keeps beside them. Close them first.
   public var databases: [String] = []
-  /// Directories with attachments. Of the files in them go those that have name, length and SHA-256 of an attachment of the subject.
+  /// Directories with attachments. Of the files in them go those that have name, length and SHA-256 of an attachment of the subject. Those
+  /// beside the log, which are named by their SHA-256, always go.
   public var attachmentDirectories: [String] = []
   /// Directories with snapshots of this log's projections. Nil: the one beside the log.
   public var snapshotDirectories: [String]?
@@ -95,11 +96,13 @@ struct CopyRemover {
 
   /// Where an attachment lies; empty if it is not there, or something else has its name.
   func paths(of attachment: EventExtension.Attachment, _ hasher: SHA256) throws(LogError) -> [String] {
+    var candidates = ["\(log.path)/attachments/\(attachment.digest.hexadecimal)"]
     // The name is data of an event: it must not lead elsewhere.
-    guard !attachment.name.isEmpty, attachment.name != ".", attachment.name != "..", !attachment.name.contains("/") else { return [] }
+    if !attachment.name.isEmpty, attachment.name != ".", attachment.name != "..", !attachment.name.contains("/") {
+      candidates += copies.attachmentDirectories.map { "\($0)/\(attachment.name)" }
+    }
     var paths: [String] = []
-    for directory in copies.attachmentDirectories {
-      let path = "\(directory)/\(attachment.name)"
+    for path in candidates {
       if try files.status(path + Self.suffix) != nil { paths.append(path + Self.suffix) }
       guard let status = try files.status(path), !status.isDirectory, status.byteCount == attachment.byteCount else { continue }
       if let bytes = try files.contents(path), hasher.hash(bytes).bytes == attachment.digest { paths.append(path) }

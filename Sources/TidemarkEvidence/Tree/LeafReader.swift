@@ -81,8 +81,8 @@ extension LeafReader {
 }
 
 extension Log {
-  /// The data of the session in force at an offset, which begins the hashing of what follows: of the last session record before it. Empty if
-  /// there is none.
+  /// The data of the session in force at an offset, which begins the hashing of what follows: of the last session record before it. Empty
+  /// if there is none.
   package func sessionData(inForceAt offset: Offset) throws -> [UInt8] { try LeafReader.sessionData(self, at: offset) }
 }
 

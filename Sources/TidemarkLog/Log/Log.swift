@@ -81,6 +81,8 @@ public final class Log: Sendable {
   /// Where evidence of the current epoch is kept.
   package var evidencePath: String { core.lock.withLock { core.evidencePath } }
   package var isWriter: Bool { core.isWriter }
+  /// Another one each time that a log is opened for writing.
+  package var incarnation: UInt64 { core.lock.withLock { core.incarnation } }
   /// What opening found and did.
   public var recoveryReport: RecoveryReport { core.lock.withLock { core.report } }
   /// The offset of the next event. In a log opened for reading, as far as was looked: see ``refresh()``.

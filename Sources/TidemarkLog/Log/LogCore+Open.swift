@@ -134,7 +134,7 @@ extension LogCore {
       try check(analysis)
       fileLock = taken
       directoryStatus = status
-      incarnation = environment.random.next() | 1
+      lock.withLock { incarnation = environment.random.next() | 1 }
       try recover(analysis)
       try startLivePage()
       lock.withLock {

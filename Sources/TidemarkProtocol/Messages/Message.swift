@@ -71,10 +71,10 @@ extension JSONObject {
     return Timestamp(nanoseconds: time.nanoseconds)
   }
 
-  /// What people call something: 255 characters at most.
-  package func optionalLabel(_ name: String) throws(TextError) -> String? {
-    guard let text = try optionalString(name, upTo: 4 * 255) else { return nil }
-    guard text.unicodeScalars.count <= 255 else { throw wrong(name, "has more than 255 characters") }
+  /// What people call something, of so many characters at most.
+  package func optionalLabel(_ name: String, upTo limit: Int = 255) throws(TextError) -> String? {
+    guard let text = try optionalString(name, upTo: 4 * limit) else { return nil }
+    guard text.unicodeScalars.count <= limit else { throw wrong(name, "has more than \(limit) characters") }
     return text
   }
 

@@ -1,3 +1,4 @@
+internal import TidemarkLog
 internal import TidemarkText
 
 /// Why a request was refused, and what to do about it: a problem document (RFC 9457).
@@ -26,6 +27,11 @@ package struct Problem: Error, Sendable, Equatable {
     case timeout
     case unexpectedPosition = "unexpected-position"
     case superseded, forked, gone
+    /// Of an upload; a registered type.
+    case mismatchingOffset = "mismatching-upload-offset"
+    /// Of an upload; a registered type.
+    case inconsistentLength = "inconsistent-upload-length"
+    case preconditionFailed = "precondition-failed"
     case lengthRequired = "length-required"
     case tooLarge = "too-large"
     case mediaType = "media-type"
@@ -44,16 +50,30 @@ package struct Problem: Error, Sendable, Equatable {
   package var snapshot: String?
   /// The methods that are allowed; with ``Code/method``.
   package var allow: String?
+  /// Where an upload stands, and what was said instead; with ``Code/mismatchingOffset``.
+  package var offsets: (expected: UInt64, provided: UInt64)?
 
-  package init(_ code: Code, _ detail: String, retryAfter: UInt64? = nil, snapshot: String? = nil, allow: String? = nil) {
+  package init(
+    _ code: Code, _ detail: String, retryAfter: UInt64? = nil, snapshot: String? = nil, allow: String? = nil,
+    offsets: (expected: UInt64, provided: UInt64)? = nil
+  ) {
     self.code = code
     self.detail = detail
     self.retryAfter = retryAfter
     self.snapshot = snapshot
     self.allow = allow
+    self.offsets = offsets
   }
 
   private static let prefix = "urn:tidemark:problem:"
+  private static let registeredPrefix = "https://iana.org/assignments/http-problem-types#"
+
+  private static func type(_ code: Code) -> String {
+    let isRegistered = code == .mismatchingOffset || code == .inconsistentLength
+    return (isRegistered ? registeredPrefix : prefix) + code.rawValue
+  }
+
+  package static func == (left: Problem, right: Problem) -> Bool { left.response == right.response }
 
   private var row: (status: Int, title: String, class: Class, action: Action) {
     switch code {
@@ -71,6 +91,9 @@ package struct Problem: Error, Sendable, Equatable {
     case .unexpectedPosition: (409, "The shipment does not continue what the server has", .conflict, .handshake)
     case .superseded: (409, "Another sender ships this history", .conflict, .handshake)
     case .forked: (409, "Two histories of one epoch differ", .conflict, .handshake)
+    case .mismatchingOffset: (409, "The upload stands at another offset", .conflict, .handshake)
+    case .inconsistentLength: (400, "The length of the upload is another one", .permanent, .report)
+    case .preconditionFailed: (412, "That version is not known here", .permanent, .report)
     case .gone: (410, "The changes asked for are no longer kept", .conflict, .snapshot)
     case .lengthRequired: (411, "The request has no Content-Length", .permanent, .report)
     case .tooLarge: (413, "The request is too large", .permanent, .report)
@@ -91,13 +114,17 @@ package struct Problem: Error, Sendable, Equatable {
   package var json: [UInt8] {
     var json = JSONWriter()
     json.beginObject()
-    json.member("type", Self.prefix + code.rawValue)
+    json.member("type", Self.type(code))
     json.member("title", row.title)
     json.member("status", row.status)
     json.member("detail", detail)
     json.member("class", row.class.rawValue)
     json.member("action", row.action.rawValue)
     if let snapshot { json.member("snapshot", snapshot) }
+    if let offsets {
+      json.member("expected-offset", offsets.expected)
+      json.member("provided-offset", offsets.provided)
+    }
     json.endObject()
     return json.bytes
   }
@@ -109,6 +136,10 @@ package struct Problem: Error, Sendable, Equatable {
     if let retryAfter { response.fields["retry-after"] = String(retryAfter) }
     if let allow { response.fields["allow"] = allow }
     if code == .unauthorized { response.fields["www-authenticate"] = "Bearer" }
+    if let offsets {
+      response.fields[UploadField.offset] = String(offsets.expected)
+      response.fields[UploadField.complete] = UploadField.no
+    }
     return response
   }
 
@@ -116,12 +147,15 @@ package struct Problem: Error, Sendable, Equatable {
   package init?(_ response: HTTPResponse) {
     guard MediaType.matches(response.fields["content-type"], MediaType.problem),
       let object = try? JSONValue(response.body).object("the problem"),
-      let type = try? object.string("type"), type.hasPrefix(Self.prefix),
-      let code = Code(rawValue: String(type.dropFirst(Self.prefix.count)))
+      let type = try? object.string("type"), let code = Code.allCases.first(where: { Self.type($0) == type })
     else { return nil }
+    let range = 0...Record.offsetLimit
+    let expected = (try? object.optionalNumber("expected-offset", in: range)) ?? nil
+    let provided = (try? object.optionalNumber("provided-offset", in: range)) ?? nil
     self.init(
       code, (try? object.optionalString("detail", upTo: 4_096)) ?? "", retryAfter: response.fields["retry-after"].flatMap { UInt64($0) },
-      snapshot: (try? object.optionalString("snapshot")) ?? nil, allow: response.fields["allow"])
+      snapshot: (try? object.optionalString("snapshot")) ?? nil, allow: response.fields["allow"],
+      offsets: expected.flatMap { expected in provided.map { (expected, $0) } })
     guard response.status == status else { return nil }
   }
 }

@@ -66,6 +66,9 @@ public struct Delivery {
     let file = StatusFile(log)
     var status = try file.load(log.identity.logID) ?? Status(log: log.identity.logID)
     status.saved = log.durable
+    var attachments = AttachmentStatus()
+    attachments.complete = try AttachmentStore(log).trimmable(below: log.size)
+    status.attachments = attachments
     self.status = status
     outcomes = try OutcomeFile(file.directory, log.environment.fileSystem)
   }

@@ -31,12 +31,34 @@ public struct Status: Sendable, Equatable {
   public var trouble: Trouble?
   /// When it is tried again, by this device's wall clock; nil if something is under way, or nothing is armed.
   public var nextAttempt: Timestamp?
+  /// The files that its events name; nil while none are sent.
+  public var attachments: AttachmentStatus?
   /// The server's state of mind: another one means that it may have lost events.
   public var generation: EventID?
 
   /// Of a log of which nothing was shipped.
   public init(log: EventID) { self.log = log }
 
-  /// A log may be trimmed below this offset: it is settled, and the server holds all that it signed for.
-  public var trimmable: Offset { isRewound ? 0 : min(settled, accepted) }
+  /// A log may be trimmed below this offset: it is settled, the server holds all that it signed for, and has all files that the events
+  /// name.
+  public var trimmable: Offset { isRewound ? 0 : min(settled, accepted, attachments?.complete ?? .max) }
+}
+
+/// How the files stand that a log's events name.
+public struct AttachmentStatus: Sendable, Equatable {
+  /// What is being done.
+  public var state: ReplicationState = .stopped
+  /// The server signed for all files that events below this offset name.
+  public var complete: Offset = 0
+  /// How many the server has not signed for; one that several events name counts once for each.
+  public var pending: UInt64 = 0
+  /// How many files among them can't be sent: see ``AttachmentStore/unaccepted(below:)`` and ``trouble``.
+  public var setAside: UInt64 = 0
+  /// How often it was tried since the last success.
+  public var attempts: UInt64 = 0
+  /// What went wrong last; nil once something succeeded.
+  public var trouble: Trouble?
+
+  /// Of a log whose files nobody sends.
+  public init() {}
 }

@@ -1,9 +1,8 @@
 package import TidemarkProtocol
 
-/// Something that sends requests for this device, one at a time and in turn with others: a log's events, or later the files that they name.
+/// Something that sends requests for this device, one at a time and in turn with others: a log's events, or the files that they name.
 package protocol Lane: AnyObject {
   var priority: LanePriority { get }
-  var status: Status { get }
   /// What it would send now; nil if nothing.
   var wants: LaneWant? { get }
   /// When it is to be looked at again, by the clock of ``update(_:now:)``; nil if only something new brings that about.
@@ -15,6 +14,8 @@ package protocol Lane: AnyObject {
   /// The request that it wanted to send; nil if there was nothing after all. An answer, or ``DeviceSession/Input/failed(_:)``, must follow.
   func makeRequest(now: UInt64) -> HTTPRequest?
   func received(_ response: HTTPResponse, now: UInt64)
+  /// Adds how its log stands; or what it knows besides, if another lane told of that log.
+  func report(to statuses: inout [Status])
 }
 
 /// What a lane waits for.

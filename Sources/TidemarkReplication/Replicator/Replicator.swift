@@ -89,8 +89,10 @@ public final class Replicator: Sendable {
       throw LogError(
         .notEnrolled, "the device is not enrolled", why: "it has no credentials", advice: "enrol it with a code of the operator")
     }
-    let lanes: [any Lane] = try logs.map {
-      try Shipper($0.evidence, keys: keys, publicKey: credentials.publicKey, grant: grant, priority: $0.priority)
+    var lanes: [any Lane] = []
+    for log in logs {
+      lanes.append(try Shipper(log.evidence, keys: keys, publicKey: credentials.publicKey, grant: grant, priority: log.priority))
+      lanes.append(try AttachmentLane(AttachmentStore(log.evidence.log), grant))
     }
     let core = ReplicatorCore(lanes, received: try received.map { try ReceivedLog($0) }, store: store, conditions: conditions)
     let run = ReplicatorRun(core, transport, credentials.server) { [weak self] in self?.publish($0, $1) }

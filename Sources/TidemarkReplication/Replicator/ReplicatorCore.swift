@@ -37,13 +37,20 @@ package final class ReplicatorCore {
   ///
   /// - Parameter received: where to keep what the server has for this device; nil: it is not asked.
   package init(_ lanes: [any Lane], received: ReceivedLog? = nil, store: any CredentialStore, conditions: any ConditionSource) {
-    self.lanes = LanePriority.allCases.flatMap { priority in lanes.filter { $0.priority == priority } }
-    puller = received.map { Puller($0) { lanes.map(\.status) } }
+    let lanes = LanePriority.allCases.flatMap { priority in lanes.filter { $0.priority == priority } }
+    self.lanes = lanes
+    puller = received.map { Puller($0) { Self.statuses(of: lanes) } }
     self.store = store
     source = conditions
   }
 
-  package var statuses: [Status] { lanes.map(\.status) }
+  package var statuses: [Status] { Self.statuses(of: lanes) }
+
+  private static func statuses(of lanes: [any Lane]) -> [Status] {
+    var statuses: [Status] = []
+    for lane in lanes { lane.report(to: &statuses) }
+    return statuses
+  }
 
   /// How fetching stands; nil if the server is not asked.
   package var reception: Reception? { puller?.reception }

@@ -165,6 +165,8 @@ package final class Shipper: Lane {
     take(.failed("\(response.fields["content-type"] ?? "nothing") is not the server's answer"))
   }
 
+  package func report(to statuses: inout [Status]) { statuses.append(status) }
+
   // MARK: Steps
 
   private func take(_ input: DeviceSession.Input) {

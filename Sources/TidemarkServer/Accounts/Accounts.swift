@@ -103,7 +103,10 @@ package final class Accounts: Sendable {
 
   /// Makes a tenant; one that is there is no error.
   package func makeTenant(_ name: String) throws {
-    guard Self.isName(name) else { throw Problem(.malformed, "a tenant's name is 1 to 64 letters, digits, dashes, dots and underscores") }
+    // Archives have folders of that name.
+    guard Self.isName(name), !name.hasPrefix(".") else {
+      throw Problem(.malformed, "a tenant's name is 1 to 64 letters, digits, dashes, dots and underscores, and begins with no dot")
+    }
     try rows.withLock { try $0.run("INSERT OR IGNORE INTO tenants VALUES (?, ?)", RowValue(name), RowValue(now)) }
   }
 

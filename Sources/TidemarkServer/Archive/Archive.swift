@@ -3,7 +3,7 @@ internal import TidemarkLog
 internal import TidemarkProtocol
 
 /// A copy of what devices sent, as it came, in a directory elsewhere: `<tenant>/<log>/<epoch>/<from>-<to>.shipment`, and beside them
-/// `receipt`, the checkpoint at the end with the signatures of device and server.
+/// `receipt`, the checkpoint at the end with the signatures of device and server; and `<tenant>/attachments/<digest>`.
 struct Archive {
   let path: String
   private let files: any FileSystem
@@ -51,6 +51,35 @@ struct Archive {
     if range != position.range { throw damaged(directory, position.start.size..<position.accepted) }
   }
 
+  /// Copies a file that events name, if it is not there yet. Throws as the other one does.
+  func copy(_ digest: Digest256, of tenant: String, from source: String) throws {
+    try make("\(path)/\(tenant)")
+    let directory = "\(path)/\(tenant)/attachments"
+    try make(directory)
+    let target = "\(directory)/\(digest.hexadecimal)"
+    if try files.status(target) != nil { return }
+    let unfinished = target + ".tmp"
+    if try files.status(unfinished) != nil { try files.remove(unfinished) }
+    let file = try files.open(source, .read)
+    defer { file.close() }
+    let copy = try files.open(unfinished, .create)
+    defer { copy.close() }
+    var position: UInt64 = 0
+    let found = try SHA256().hash(file, byteCount: file.byteCount()) { (piece) throws(LogError) in
+      try copy.write(piece, at: position)
+      position += UInt64(piece.byteCount)
+    }
+    guard found == digest else {
+      try files.remove(unfinished)
+      throw LogError(
+        .corrupt, "a file on the server is not what it was", file: source, why: "its SHA-256 is another one",
+        advice: "restore it from a backup or its device, then archive again")
+    }
+    try copy.sync()
+    try files.rename(unfinished, to: target)
+    try files.syncDirectory(directory)
+  }
+
   private func damaged(_ file: String, _ offsets: Range<Offset>) -> LogError {
     LogError(
       .corrupt, "the archive is not a copy of what was received", file: file, offsets: offsets, why: "it leads to another root",
@@ -75,12 +104,19 @@ extension Server {
       throw Problem(.refused, "an archive is kept elsewhere than the server's data")
     }
     let archive = try Archive(at: directory, environment.fileSystem)
+    // First: what an event names is there before the event is settled, if it is here. One that is damaged keeps nothing else from its
+    // place.
+    var damage: (any Error)?
+    try uploads.forEachFile { tenant, digest, file in
+      do { try archive.copy(digest, of: tenant, from: file) } catch let error as LogError where error.code == .corrupt { damage = error }
+    }
     for position in try storage.positions(of: nil) where position.accepted > position.start.size {
       let requests = try storage.requests(of: position, overlapping: position.start.size..<position.accepted)
       guard let last = requests.last else { continue }
       try archive.copy(position, requests, try receipt(last), storage.shipment)
       try write(.settling(Settling(log: position.log, epoch: position.epoch, size: position.accepted)))
     }
+    if let damage { throw damage }
     return try storage.positions(of: nil)
   }
 

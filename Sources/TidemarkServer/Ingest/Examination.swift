@@ -18,6 +18,8 @@ package struct Examination: Sendable {
     package var reason: Outcome.Reason?
     /// What it says about an item.
     package var fact: ItemFact?
+    /// The files that it names.
+    package var attachments: [EventExtension.Attachment] = []
   }
 
   /// Where it begins: what the server had.
@@ -50,10 +52,16 @@ package struct Examination: Sendable {
       let digest = hasher.hash(ContentDigest.content(of: event))
       entries.append(
         Entry(
-          offset: event.offset, id: event.id, digest: digest.bytes.rawSpan.id(0), reason: reason(event), fact: ItemFact(event)))
+          offset: event.offset, id: event.id, digest: digest.bytes.rawSpan.id(0), reason: reason(event), fact: ItemFact(event),
+          attachments: Self.attachments(event)))
     }
     base = known.size
     self.key = key
     self.entries = entries
+  }
+
+  /// One whose extensions can't be taken apart names no file.
+  private static func attachments(_ event: EventView) -> [EventExtension.Attachment] {
+    ((try? event.extensions) ?? []).compactMap { if case .attachment(let attachment) = $0 { attachment } else { nil } }
   }
 }

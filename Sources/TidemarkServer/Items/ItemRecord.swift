@@ -55,9 +55,9 @@ package struct ItemRecord: Message {
     isMaterial = object["material"] == nil ? true : try object.bool("material")
     guard let value = object["content"] else { throw object.wrong("content", "is missing") }
     content = value.text
-    place = try object.optionalString("place", upTo: 255) ?? ""
-    person = try object.optionalString("person", upTo: 255) ?? ""
-    state = try object.optionalString("state", upTo: 64)
+    place = try object.optionalLabel("place") ?? ""
+    person = try object.optionalLabel("person") ?? ""
+    state = try object.optionalLabel("state", upTo: 64)
     if object["due"] != nil { due = UInt64(max(0, try object.time("due").nanoseconds / 1_000_000_000)) }
     required = try object.optionalNumber("required", in: 0...1 << 20) ?? 0
   }

@@ -50,6 +50,7 @@ extension Server {
       default: throw Problem(.notFound, "there is no such call")
       }
     }
+    if try transfer(call, reply) { return }
     switch (call.target.path.joined(separator: "/"), call.request.method) {
     case ("v1/changes", "GET"): try changes(call, reply)
     case ("v1/changes/snapshot", "GET"): reply(.answer(try snapshot(call)))
@@ -70,6 +71,9 @@ extension Server {
 
   // MARK: Handshake
 
+  /// Of outcomes in the answer to a handshake.
+  private static let outcomeLimit = 10_000
+
   private func shakeHands(_ call: Call, _ log: EventID, _ epoch: EventID, _ reply: @escaping Answer) throws {
     let device = try call.device()
     if let owner = try storage.owner(of: log), owner != device.id { throw Problem.unknownLog }
@@ -78,7 +82,7 @@ extension Server {
       throw Problem(.malformed, "\"key\" is not named after the history")
     }
     if let position = try storage.position(log: log, epoch: epoch) {
-      return reply(.answer(try answer(to: handshake, position).response()))
+      return reply(.answer(try answer(to: handshake, device, position).response()))
     }
     guard try isIntroduced(handshake, by: device) else {
       throw Problem(.refused, "the log's key is not the enrolled one, and not introduced by it")
@@ -87,7 +91,7 @@ extension Server {
       tenant: device.tenant, device: device.id, log: log, epoch: epoch, key: handshake.key.publicKey, parent: handshake.parent?.epoch,
       start: try start(handshake, device, log))
     submit(.opening(opening), byteCount: 4_096, for: device, reply) { [self] in
-      reply(.answer(try answer(to: handshake, position(device, log, epoch)).response()))
+      reply(.answer(try answer(to: handshake, device, position(device, log, epoch)).response()))
     }
   }
 
@@ -111,15 +115,34 @@ extension Server {
     return tree
   }
 
-  private func answer(to handshake: Handshake, _ position: Position) throws -> HandshakeAnswer {
-    let sender = EventID(time: now.time, random: (environment.random.next(), environment.random.next()))
+  private func answer(to handshake: Handshake, _ device: DeviceAccount, _ position: Position) throws -> HandshakeAnswer {
+    let id = EventID(time: now.time, random: (environment.random.next(), environment.random.next()))
+    let sender = Sender(id: id, key: try isIntroduced(handshake, by: device) ? handshake.key.publicKey : nil)
     senders.withLock { $0[EpochName(log: position.log, epoch: position.epoch)] = sender }
     let accepted = position.accepted
     let last = accepted > position.start.size ? try storage.requests(of: position, overlapping: accepted - 1..<accepted).last : nil
-    return HandshakeAnswer(
-      log: position.log, epoch: position.epoch, generation: storage.generation, sender: sender,
+    var answer = HandshakeAnswer(
+      log: position.log, epoch: position.epoch, generation: storage.generation, sender: id,
       accepted: TreeHead(size: accepted, root: position.range.root(SHA256())), settled: position.settled, receipt: try last.map(receipt),
       through: try storage.through(of: position.tenant), limits: options.limits)
+    if let known = handshake.known {
+      let verdicts = try verdicts(of: position, known..<max(known, accepted))
+      if verdicts.count <= Self.outcomeLimit { answer.outcomes = verdicts.map(\.outcome) }
+    }
+    return answer
+  }
+
+  /// What became of the events of a range that were not plainly accepted, in order; also of those that an epoch has from its parents.
+  private func verdicts(of position: Position, _ offsets: Range<Offset>) throws -> [Verdict] {
+    if offsets.isEmpty { return [] }
+    var verdicts: [Verdict] = []
+    if offsets.lowerBound < position.start.size, let parent = position.parent,
+      let above = try storage.position(log: position.log, epoch: parent)
+    {
+      verdicts = try self.verdicts(of: above, offsets.lowerBound..<min(offsets.upperBound, position.start.size))
+    }
+    let own = try storage.requests(of: position, overlapping: offsets).flatMap(\.verdicts)
+    return verdicts + own.filter { offsets.contains($0.offset) }
   }
 
   /// The checkpoint of a request with the server's signature: the same whenever it is asked for.
@@ -175,6 +198,7 @@ extension Server {
   private func status(_ call: Call) throws -> HTTPResponse {
     let device = try call.device()
     let positions = try storage.positions(of: device.id)
+    let (awaited, open) = (try awaited(of: device.id), try uploads.open(of: device.id))
     return JSONAnswer { json in
       json.member("generation", storage.generation)
       json.member("device", device.id)
@@ -183,6 +207,7 @@ extension Server {
       json.beginArray()
       for position in positions { position.write(to: &json) }
       json.endArray()
+      Self.write(awaited, open, to: &json)
     }.response()
   }
 }

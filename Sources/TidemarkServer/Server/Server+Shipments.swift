@@ -17,9 +17,7 @@ extension Server {
     guard MediaType.matches(call.request.fields["content-type"], MediaType.shipment) else {
       throw Problem(.mediaType, "send \(MediaType.shipment)")
     }
-    guard let digest = call.request.fields[ContentDigestField.name], ContentDigestField.matches(digest, call.request.body) == true else {
-      throw Problem(.malformed, "a shipment needs Content-Digest with sha-256")
-    }
+    guard call.isDigested else { throw Problem(.malformed, "a shipment needs Content-Digest with sha-256") }
     guard call.request.body.count <= options.limits.requestBytes else {
       throw Problem(.tooLarge, "at most \(options.limits.requestBytes) bytes are taken here")
     }
@@ -42,21 +40,26 @@ extension Server {
     _ shipment: Shipment, _ device: DeviceAccount, _ sender: EventID?, _ attempts: Int, _ reply: @escaping Answer
   ) throws {
     let (log, epoch, offsets) = (shipment.logID, shipment.epochID, shipment.offsets)
-    let check: @Sendable () throws -> Void = { [self] in
+    let check: @Sendable () throws -> [UInt8]? = { [self] in
       let last = senders.withLock { $0[EpochName(log: log, epoch: epoch)] }
-      guard let last, last == sender else { throw Problem(.superseded, "another sender shook hands since") }
+      guard let last, last.id == sender else { throw Problem(.superseded, "another sender shook hands since") }
+      return last.key
     }
-    try check()
+    let introduced = try check()
     let position = try position(device, log, epoch)
-    guard let examination = try examine(shipment, position) else { return reply(.answer(try answer(offsets, position).response())) }
+    // Behind a hole the key may be another one, by events that were never received: then the enrolled key says which.
+    let key = shipment.offsets.lowerBound > position.accepted ? introduced : nil
+    guard let examination = try examine(shipment, position, key ?? position.key) else {
+      return reply(.answer(try answer(offsets, position).response()))
+    }
     let write = ShipmentWrite(
       tenant: device.tenant, device: device.id, shipment: shipment, examination: examination, accepted: position.accepted,
-      settles: options.settlesOnAccept)
+      key: key, settles: options.settlesOnAccept)
     let submission = Committer.Submission(
       write: .shipment(write), byteCount: shipment.bytes.count + shipment.offsets.count * Verdict.byteCount,
       check: { [accounts] in
         try accounts.check(device: device.id)
-        try check()
+        _ = try check()
       },
       done: { [self] error in
         do {
@@ -72,7 +75,9 @@ extension Server {
   }
 
   /// Verifies a shipment against where its epoch stands. Nil if the server has all of it.
-  private func examine(_ shipment: Shipment, _ position: Position) throws -> Examination? {
+  ///
+  /// - Parameter key: in force where it begins.
+  private func examine(_ shipment: Shipment, _ position: Position, _ key: [UInt8]) throws -> Examination? {
     let (from, to) = (shipment.offsets.lowerBound, shipment.offsets.upperBound)
     guard shipment.note.count <= Self.noteByteLimit, let note = try? SignedNote(shipment.note),
       note.signatures.count <= Self.signatureLimit, let checkpoint = try? Checkpoint(note.text)
@@ -93,10 +98,10 @@ extension Server {
     }
     let limit = options.limits.eventBytes
     let examination = try Self.undamaged {
-      try Examination(of: shipment, from: known, key: position.key) { $0.record.byteCount > limit ? .tooLarge : nil }
+      try Examination(of: shipment, from: known, key: key) { $0.record.byteCount > limit ? .tooLarge : nil }
     }
-    let key = try VerifierKey(name: checkpoint.origin, kind: .note, publicKey: examination.key)
-    guard note.isSigned(by: key) else { throw Problem(.refused, "the checkpoint is not signed by the key in force at \(to)") }
+    let signer = try VerifierKey(name: checkpoint.origin, kind: .note, publicKey: examination.key)
+    guard note.isSigned(by: signer) else { throw Problem(.refused, "the checkpoint is not signed by the key in force at \(to)") }
     if examination.range.root(hasher) != checkpoint.head.root { throw Problem.forked(to) }
     return examination
   }

@@ -6,9 +6,9 @@ internal import TidemarkText
 /// A server of the replication protocol, from request to answer: everything but sockets.
 ///
 /// ```swift
-/// let server = try Server(at: "server", options: ServerOptions(), environment: environment)
+/// let server = try Server(at: "server")
 /// server.handle(request) { reply in … }
-/// server.close()
+/// try server.close()
 /// ```
 package final class Server: RequestHandler {
   /// The directory.
@@ -17,6 +17,7 @@ package final class Server: RequestHandler {
   package let key: VerifierKey
   package let accounts: Accounts
   package let storage: any Storage
+  package let uploads: Uploads
   let options: ServerOptions
   let environment: Environment
   let keys: KeyDirectory
@@ -24,9 +25,15 @@ package final class Server: RequestHandler {
   let waiting: Waiting
   let news: News
   /// Who may ship an epoch: the last one that shook hands, by log and epoch. One that is not here shakes hands again.
-  let senders = Locked([EpochName: EventID]())
+  let senders = Locked([EpochName: Sender]())
   private let rates: Locked<RateLimiter>
   private let isStopping = Locked(false)
+
+  struct Sender {
+    let id: EventID
+    /// The key that the enrolled one vouches for at this handshake; nil if it does not.
+    let key: [UInt8]?
+  }
 
   struct EpochName: Hashable {
     let log: EventID
@@ -43,7 +50,10 @@ package final class Server: RequestHandler {
   ///   - rowsPath: the directory of the databases; nil: the same.
   ///
   /// Throws errors of the file system and of the databases.
-  package init(at path: String, rowsPath: String? = nil, options: ServerOptions, environment: Environment) throws {
+  package init(
+    at path: String, rowsPath: String? = nil, options: ServerOptions = ServerOptions(),
+    environment: Environment = Environment(fileSystem: POSIXFileSystem(), clock: SystemClock(), random: SystemRandom())
+  ) throws {
     let files = environment.fileSystem
     if try files.status(path) == nil {
       try files.makePrivateDirectory(path)
@@ -58,6 +68,9 @@ package final class Server: RequestHandler {
     self.storage = storage
     accounts = try Accounts(
       "\(rowsPath ?? path)/accounts.sqlite", operatorToken: try Self.operatorToken(path, environment), environment: environment)
+    uploads = try Uploads(at: "\(path)/attachments", environment, limits: options.uploads) { [key, keys] message in
+      try keys.sign(message, publicKey: key.publicKey)
+    }
     let waiting = Waiting(environment)
     self.waiting = waiting
     let news = News()
@@ -129,7 +142,8 @@ package final class Server: RequestHandler {
   package func refusal(of head: HTTPRequest, byteCount: UInt64?) -> HTTPResponse? {
     do {
       let target = Target(head.target)
-      let limit = target.path.last == "frames" ? options.limits.requestBytes : Self.messageByteLimit
+      let isLong = target.path.last == "frames" || target.path.starts(with: ["v1", "uploads"])
+      let limit = isLong ? options.limits.requestBytes : Self.messageByteLimit
       if !Self.isOpen(target, head.method) {
         let credential = try credential(head)
         if case .device(let device) = credential, let wait = rate(device.id, takes: false) { throw Self.tooMany(wait) }
@@ -158,11 +172,10 @@ package final class Server: RequestHandler {
     let credential = isOpen ? nil : try credential(request)
     if case .device(let device) = credential, let wait = rate(device.id, takes: true) { throw Self.tooMany(wait) }
     if isClosing { throw Problem.stopping }
-    if let digest = request.fields[ContentDigestField.name], ContentDigestField.matches(digest, request.body) == false {
-      throw Problem(.digestMismatch, "the body is not what Content-Digest says")
-    }
+    let isIntact = request.fields[ContentDigestField.name].flatMap { ContentDigestField.matches($0, request.body) }
+    if isIntact == false { throw Problem(.digestMismatch, "the body is not what Content-Digest says") }
     guard let credential else { return reply(.answer(try answerOpen(target, request))) }
-    try answer(Call(target: target, request: request, credential: credential), reply)
+    try answer(Call(target: target, request: request, credential: credential, isDigested: isIntact == true), reply)
   }
 
   /// Whether a call needs no credential.
@@ -206,6 +219,8 @@ struct Call: Sendable {
   let target: Target
   let request: HTTPRequest
   let credential: Credential
+  /// Whether it brought its body's SHA-256.
+  let isDigested: Bool
 
   /// The body, which has to be JSON.
   func message<Value: Message>(_ type: Value.Type) throws -> Value { try request.message(type) }

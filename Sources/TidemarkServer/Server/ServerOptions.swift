@@ -8,6 +8,8 @@ package struct ServerOptions: Sendable {
   package var limits = Limits()
   /// Whether what is accepted is settled by that, without an archive.
   package var settlesOnAccept = false
+  /// What it takes of files.
+  package var uploads = UploadLimits()
 
   /// What `/metrics` tells besides the server's own, in Prometheus's text format.
   package var metrics: @Sendable () -> String = { "" }

@@ -1,6 +1,7 @@
 internal import TidemarkLog
 
-/// Requests that are held until there is news, or their time is over; with a thread that looks after them, so that nobody who commits has to.
+/// Requests that are held until there is news, or their time is over; with a thread that looks after them, so that whoever commits need
+/// not.
 final class Waiting: Sendable {
   private struct Held {
     /// Nanoseconds since boot.

@@ -89,6 +89,11 @@ extension Derived {
     var facts: [Examination.Entry] = []
     for entry in examination.entries {
       if let verdict = try enter(entry, tenant, position) { verdicts.append(verdict) } else if entry.fact != nil { facts.append(entry) }
+      for attachment in entry.attachments {
+        try rows.run(
+          "INSERT INTO awaited VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", .number(position.number), RowValue(entry.offset),
+          RowValue(entry.id), RowValue(attachment.digest), RowValue(attachment.byteCount), RowValue(attachment.name))
+      }
     }
     let changes = try takeChanges(tenant, count: examination.entries.count - verdicts.count)
     let end = examination.range.size
@@ -106,7 +111,7 @@ extension Derived {
     }
     let record = ShipmentRecord(
       tenant: write.tenant, device: write.device, log: shipment.logID, epoch: shipment.epochID, base: position.accepted, changes: changes,
-      seconds: time, settles: write.settles, verdicts: verdicts)
+      seconds: time, key: write.key, settles: write.settles, verdicts: verdicts)
     var decision = Decision(event: NewEvent(type: ShipmentRecord.type, data: record.head + shipment.bytes))
     decision.tenant = tenant
     decision.epoch = position.number
@@ -205,14 +210,14 @@ extension Derived {
     }
     let base = shipment.offsets.lowerBound > position.accepted ? shipment.compactRange : position.range
     guard let base else { throw unreadable(log, offset, "it does not continue what is there") }
-    let examination = try Examination(of: shipment, from: base, key: position.key) { reasons[$0.offset] }
+    let examination = try Examination(of: shipment, from: base, key: record.key ?? position.key) { reasons[$0.offset] }
     let head = TreeHead(size: examination.range.size, root: examination.range.root(SHA256()))
     guard try Checkpoint(SignedNote(shipment.note).text).head == head else {
       throw unreadable(log, offset, "its root is another one")
     }
     let write = ShipmentWrite(
       tenant: record.tenant, device: record.device, shipment: shipment, examination: examination, accepted: position.accepted,
-      settles: record.settles)
+      key: record.key, settles: record.settles)
     return (.shipment(write), record.seconds)
   }
 }

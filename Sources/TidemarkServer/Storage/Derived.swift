@@ -35,9 +35,12 @@ final class Derived {
       tenant INTEGER NOT NULL, last INTEGER NOT NULL, ingest INTEGER NOT NULL, offset INTEGER NOT NULL, body BLOB NOT NULL,
       place TEXT NOT NULL, person TEXT NOT NULL, device BLOB NOT NULL, PRIMARY KEY (tenant, last)) WITHOUT ROWID;
     \(itemSchema)
+    CREATE TABLE IF NOT EXISTS awaited (
+      epoch INTEGER NOT NULL, offset INTEGER NOT NULL, event BLOB NOT NULL, digest BLOB NOT NULL, length INTEGER NOT NULL,
+      name TEXT NOT NULL, PRIMARY KEY (epoch, offset, digest)) WITHOUT ROWID;
     PRAGMA user_version = \(version);
     """
-  /// All of them, for a comparison.
+  /// All of them, for a comparison; but for files that are awaited, which are crossed off when somebody looks.
   static let tables = ["applied", "tenants", "epochs", "holes", "events", "requests", "quarantine", "changes", "items", "acknowledgements"]
 
   /// Opens the database. Throws also for one of another version.
@@ -207,6 +210,29 @@ final class Derived {
       guard let request = try request(ingest: UInt64(ingest)) else { throw damaged("a change is of no request") }
       return .events(request, device: try owner(ingest: UInt64(ingest)), released: released, last: last)
     }
+  }
+
+  // MARK: Files
+
+  /// What events name, of a device's logs or of all: those that were not known to be here when they were last looked for.
+  func awaited(of device: EventID?) throws -> [AwaitedFile] {
+    let filter = device == nil ? "?" : "e.device = ?"
+    return try rows.all(
+      """
+      SELECT t.name, e.device, e.log, e.epoch, e.number, a.offset, a.event, a.digest, a.length, a.name FROM awaited a
+      JOIN epochs e ON e.number = a.epoch JOIN tenants t ON t.number = e.tenant WHERE \(filter) ORDER BY a.epoch, a.offset
+      """, device.map { RowValue($0) } ?? 1
+    ) { row in
+      AwaitedFile(
+        tenant: row.text(0), device: row.id(1), log: row.id(2), epoch: row.id(3), number: row.integer(4), offset: row.unsigned(5),
+        event: row.id(6), digest: Digest256(row.bytes(7)) ?? .zero, byteCount: row.unsigned(8), name: row.text(9))
+    }
+  }
+
+  func crossOff(_ file: AwaitedFile) throws {
+    try rows.run(
+      "DELETE FROM awaited WHERE epoch = ? AND offset = ? AND digest = ?", .number(file.number), RowValue(file.offset),
+      RowValue(file.digest.bytes))
   }
 
   // MARK: Quarantine

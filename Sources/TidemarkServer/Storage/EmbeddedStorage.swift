@@ -33,6 +33,8 @@ package final class EmbeddedStorage: Storage {
     options.maximumEventByteCount = Self.eventByteLimit
     options.maximumBatchByteCount = 64 << 20
     options.segmentByteCount = 64 << 20
+    // Shipments come compressed.
+    options.compression = .none
     options.program = "tidemark server"
     let logPath = "\(path)/ingest"
     // A directory may be there without a log: a crash left it.
@@ -167,6 +169,18 @@ package final class EmbeddedStorage: Storage {
   }
 
   package func through(of tenant: String) throws -> UInt64 { try reader.withLock { try $0.through(tenant) } }
+
+  package func awaited(of device: EventID?, isHere: (AwaitedFile) throws -> Bool) throws -> [AwaitedFile] {
+    var awaited: [AwaitedFile] = []
+    var arrived: [AwaitedFile] = []
+    for file in try reader.withLock({ try $0.awaited(of: device) }) {
+      if try isHere(file) { arrived.append(file) } else { awaited.append(file) }
+    }
+    if !arrived.isEmpty {
+      try writer.withLock { rows in try rows.rows.transaction { for file in arrived { try rows.crossOff(file) } } }
+    }
+    return awaited
+  }
 
   package func quarantine(of tenant: String?) throws -> [Quarantined] { try reader.withLock { try $0.quarantine(of: tenant) } }
 

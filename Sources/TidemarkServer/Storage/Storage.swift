@@ -36,6 +36,10 @@ package protocol Storage: AnyObject, Sendable {
   func nextVersion(of item: String, in tenant: String) throws -> UInt64
   /// When time alone changes something next, in seconds since 1970; nil if it does not.
   func nextTime() throws -> UInt64?
+  /// Files that events of a device, or of all, name and that are not here, in the order of logs and offsets.
+  ///
+  /// - Parameter isHere: tells of a file whether it is; then it is not asked again.
+  func awaited(of device: EventID?, isHere: (AwaitedFile) throws -> Bool) throws -> [AwaitedFile]
   /// What was put aside and not decided yet, of a tenant or of all.
   func quarantine(of tenant: String?) throws -> [Quarantined]
 }
@@ -58,17 +62,20 @@ package struct ShipmentWrite: Sendable {
   package var examination: Examination
   /// What the server had of the epoch when it was verified.
   package var accepted: Offset
+  /// The key that is in force where it begins, if that is not known from what the server has.
+  package var key: [UInt8]?
   /// Whether it settles what it brings.
   package var settles: Bool
 
   package init(
-    tenant: String, device: EventID, shipment: Shipment, examination: Examination, accepted: Offset, settles: Bool
+    tenant: String, device: EventID, shipment: Shipment, examination: Examination, accepted: Offset, key: [UInt8]?, settles: Bool
   ) {
     self.tenant = tenant
     self.device = device
     self.shipment = shipment
     self.examination = examination
     self.accepted = accepted
+    self.key = key
     self.settles = settles
   }
 }
@@ -144,4 +151,20 @@ package struct PublishedItem: Sendable, Equatable {
   package var json: [UInt8]
   package var place: String
   package var person: String
+}
+
+/// A file that an event names.
+package struct AwaitedFile: Sendable, Equatable {
+  package var tenant: String
+  package var device: EventID
+  package var log: EventID
+  package var epoch: EventID
+  /// The epoch's row.
+  var number: Int64
+  package var offset: Offset
+  package var event: EventID
+  package var digest: Digest256
+  package var byteCount: UInt64
+  /// For people.
+  package var name: String
 }

@@ -25,11 +25,14 @@ package struct CommandDescription: Sendable {
     package var name: String
     package var summary: String
     package var isOptional: Bool
+    /// Whether more of its kind may follow: only the last one.
+    package var isRepeatable: Bool
 
-    package init(_ name: String, _ summary: String, isOptional: Bool = false) {
+    package init(_ name: String, _ summary: String, isOptional: Bool = false, isRepeatable: Bool = false) {
       self.name = name
       self.summary = summary
       self.isOptional = isOptional
+      self.isRepeatable = isRepeatable
     }
   }
 

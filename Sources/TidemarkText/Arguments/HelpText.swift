@@ -5,7 +5,9 @@ package enum HelpText {
   /// The help of one command.
   package static func of(_ command: CommandDescription) -> String {
     var usage = "usage: tidemark \(command.name)"
-    for argument in command.arguments { usage += argument.isOptional ? " [\(argument.name)]" : " \(argument.name)" }
+    for argument in command.arguments {
+      usage += (argument.isOptional ? " [\(argument.name)]" : " \(argument.name)") + (argument.isRepeatable ? "..." : "")
+    }
     if !command.options.isEmpty { usage += " [options]" }
     var lines = [usage, "", command.summary + "."]
     if !command.arguments.isEmpty { lines += [""] + table(command.arguments.map { ($0.name, $0.summary) }) }

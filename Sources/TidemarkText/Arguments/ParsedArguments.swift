@@ -53,6 +53,9 @@ package struct ParsedArguments: Sendable {
     return positionals[index]
   }
 
+  /// All that stand in the place of the last argument, which is repeatable.
+  package var repeatedArguments: [String] { Array(positionals.dropFirst(command.arguments.count - 1)) }
+
   /// A whole number in decimal digits.
   package func number(_ name: String, in range: ClosedRange<UInt64> = 0...UInt64.max) throws(UsageError) -> UInt64? {
     guard let text = value(name) else { return nil }
@@ -104,7 +107,7 @@ package struct ParsedArguments: Sendable {
       let missing = command.arguments[positionals.count]
       throw error("\(missing.name) is missing", why: "`\(command.name)` needs \(missing.summary)")
     }
-    if positionals.count > command.arguments.count {
+    if positionals.count > command.arguments.count, command.arguments.last?.isRepeatable != true {
       throw error("unexpected argument \(positionals[command.arguments.count])", why: "`\(command.name)` takes no more of them")
     }
   }

@@ -69,7 +69,8 @@ struct TableFormatter: EventFormatter {
 
   func append(_ event: borrowing EventView, _ session: Session?, to output: inout [UInt8]) {
     let data = event.data.bytes
-    let shown = UTF8Check.firstInvalid(data) == nil ? event.data.text() : "(\(data.count) bytes)"
+    var shown = UTF8Check.firstInvalid(data) == nil ? event.data.text() : "(\(data.count) bytes)"
+    for case .attachment(let attachment) in (try? event.extensions) ?? [] { shown += (shown.isEmpty ? "+ " : " + ") + attachment.name }
     let time = RFC3339.format(nanoseconds: event.time.nanoseconds, fractionDigits: event.timeFractionDigits)
     let values = [String(event.offset), time, event.type, event.subject ?? "", shown]
     let cells = zip(values, Self.columns).map { Self.cell($0, $1.width) }

@@ -1,3 +1,4 @@
+import TidemarkEvidence
 import TidemarkLog
 import TidemarkText
 
@@ -17,7 +18,8 @@ struct JSONLinesFormatter: EventFormatter {
     json.time("time", event.time, event.timeFractionDigits)
     if let bootID = session?.bootID { json.member("boot_id", bootID.description) }
     json.member("elapsed_ns", event.elapsed)
-    for entry in try event.extensions {
+    let extensions = try event.extensions
+    for entry in extensions {
       switch entry {
       case .correlation(let id): json.member("correlation", id.description)
       case .causation(let id): json.member("causation", id.description)
@@ -27,6 +29,7 @@ struct JSONLinesFormatter: EventFormatter {
     }
     text("datacontenttype", event.contentTypeBytes.bytes)
     json.data(event)
+    json.attachments("attachments", extensions)
     json.endObject()
     output.append(json.bytes.span)
     output.append(UInt8(ascii: "\n"))
@@ -40,6 +43,25 @@ struct JSONLinesFormatter: EventFormatter {
 }
 
 extension JSONWriter {
+  /// The files that an event names; nothing if it names none.
+  mutating func attachments(_ name: String, _ extensions: [EventExtension]) {
+    var isFirst = true
+    for case .attachment(let attachment) in extensions {
+      if isFirst {
+        self.name(name)
+        beginArray()
+      }
+      isFirst = false
+      beginObject()
+      member("name", attachment.name)
+      member("media_type", attachment.mediaType)
+      member("length", attachment.byteCount)
+      member("sha256", attachment.digest.hexadecimal)
+      endObject()
+    }
+    if !isFirst { endArray() }
+  }
+
   mutating func time(_ name: String, _ time: Timestamp, _ fractionDigits: Int) {
     self.name(name)
     var text: [UInt8] = []

@@ -49,6 +49,11 @@ extension Status {
   /// One line for people.
   var line: String {
     var text = "\(state.rawValue): saved below \(saved), accepted below \(accepted), settled below \(settled)"
+    if let attachments, attachments.pending > 0 {
+      text += "; \(attachments.pending) files to send (\(attachments.state.rawValue)"
+      if let trouble = attachments.trouble { text += ": \(trouble.detail)" }
+      text += ")"
+    }
     if let trouble, state != .idle { text += "; \(trouble.category.rawValue): \(trouble.detail)" }
     if let time = nextAttempt { text += "; again at \(RFC3339.format(nanoseconds: time.nanoseconds, fractionDigits: 0))" }
     return text
@@ -64,6 +69,18 @@ extension Status {
     json.member("trimmable", trimmable)
     json.member("duplicates", duplicateCount)
     json.member("quarantined", quarantinedCount)
+    if let attachments {
+      json.name("attachments")
+      json.beginObject()
+      json.member("complete", attachments.complete)
+      if attachments.state != .stopped {
+        json.member("state", attachments.state.rawValue)
+        json.member("unaccepted", attachments.pending)
+        json.member("set_aside", attachments.setAside)
+        if let trouble = attachments.trouble { json.member("trouble", trouble.detail) }
+      }
+      json.endObject()
+    }
     json.member("attempts", attempts)
     if let trouble {
       json.name("trouble")

@@ -5,14 +5,15 @@ import TidemarkText
 
 enum ReplicateCommand {
   static let description = CommandDescription(
-    "replicate", "ship a log to its server, and fetch what the server has for the device", arguments: [.log],
+    "replicate", "ship a log and the files that it names to its server, and fetch what the server has", arguments: [.log],
     options: [
       .init("once", nil, "end at the first failure, in place of trying again"),
       .init("follow", nil, "when everything is accepted, wait for more events"), .keys, .onCorruption, .json,
     ],
     notes: [
-      "Ends when the server has accepted everything and has no more for the device (see `tidemark items`), or when a person has to do "
-        + "something: see `tidemark status`. Prints each change. The directory must have been enrolled: see `tidemark enrol`.",
+      "Ends when the server has accepted everything, files that events name included, and has no more for the device (see `tidemark "
+        + "items`), or when a person has to do something: see `tidemark status`. Prints each change. The directory must have been "
+        + "enrolled: see `tidemark enrol`.",
       "It takes the log's lock while it ships, and gives it up while it waits for events, so that others can append. A program that keeps "
         + "the log open ships it itself, with the library.",
     ],
@@ -66,10 +67,28 @@ private final class ReplicateWork: @unchecked Sendable {
 
   private func isOver(_ status: Status, _ reception: Reception?) -> Bool {
     switch status.state {
+    case .idle: return isOver(status.attachments ?? AttachmentStatus()) && isOver(reception)
+    case .waiting, .storageTrouble: if arguments.isSet("once") { code = .environment }
+    case .waitingForSignIn, .removed, .needsNewEpoch, .refused: code = .negative
+    default: break
+    }
+    return code != .success
+  }
+
+  private func isOver(_ reception: Reception?) -> Bool {
+    guard let reception, let trouble = reception.trouble else { return reception?.isCurrent ?? true }
+    Output.complain("nothing more was fetched: \(trouble.detail)")
+    if trouble.category == .permanent { code = .negative } else if arguments.isSet("once") { code = .environment }
+    return code != .success
+  }
+
+  private func isOver(_ attachments: AttachmentStatus) -> Bool {
+    switch attachments.state {
     case .idle:
-      guard let reception, let trouble = reception.trouble else { return reception?.isCurrent ?? true }
-      Output.complain("nothing more was fetched: \(trouble.detail)")
-      if trouble.category == .permanent { code = .negative } else if arguments.isSet("once") { code = .environment }
+      // Files that can't be sent: see `tidemark status`.
+      if attachments.setAside > 0 { code = .negative }
+      return true
+    case .stopped: return true
     case .waiting, .storageTrouble: if arguments.isSet("once") { code = .environment }
     case .waitingForSignIn, .removed, .needsNewEpoch, .refused: code = .negative
     default: break

@@ -1,3 +1,4 @@
+import TidemarkEvidence
 import TidemarkLog
 import TidemarkReplication
 import TidemarkText
@@ -9,6 +10,8 @@ enum StatusCommand {
       "saved is what survives a power cut on this device, accepted what the server has synced and signed for, settled what is safe "
         + "beyond that one server. All three are counted from what was acknowledged. It reads the log, and asks no server: the state is "
         + "the one in which replication last was.",
+      "Files that events name and the server has not signed for are listed: to send, or missing on this device. trimmable, in JSON, waits "
+        + "for them.",
       "Events that the server set apart are listed with its reason. Answer one by appending an event that supersedes it.",
     ],
     examples: [
@@ -24,17 +27,26 @@ enum StatusCommand {
     let delivery = try Delivery(of: log)
     let counts = try delivery.counts()
     let quarantined = try delivery.quarantined(limit: listLimit)
+    let store = AttachmentStore(log)
+    let files = Files(counts: try store.counts(), unaccepted: Array(try store.unaccepted().prefix(listLimit)))
     let credentials = try DevicePlace(arguments.logPath).store.load()
     if arguments.isSet("json") {
-      output.line(json(delivery.status, counts, quarantined, credentials))
+      output.line(json(delivery.status, counts, files, quarantined, credentials))
     } else {
-      print(delivery.status, counts, quarantined, credentials, output)
+      print(delivery.status, counts, files, quarantined, credentials, output)
     }
     return .success
   }
 
+  /// What events name.
+  private struct Files {
+    let counts: AttachmentCounts
+    let unaccepted: [NamedAttachment]
+  }
+
   private static func print(
-    _ status: Status, _ counts: Delivery.Counts, _ quarantined: [Delivery.Quarantined], _ credentials: Credentials?, _ output: Output
+    _ status: Status, _ counts: Delivery.Counts, _ files: Files, _ quarantined: [Delivery.Quarantined], _ credentials: Credentials?,
+    _ output: Output
   ) {
     let state = status.state.wayOut.map { "\(status.state.rawValue): \($0)" } ?? status.state.rawValue
     var rows = [("log", status.log.hexadecimal)]
@@ -55,6 +67,18 @@ enum StatusCommand {
       ),
       ("settled", "below offset \(status.settled)" + (status.isRewound ? "; the server lost events: nothing may be trimmed now" : "")),
     ]
+    if files.counts != AttachmentCounts() {
+      let missing = files.counts.missing == 0 ? "" : ", \(files.counts.missing) missing here"
+      rows.append(
+        (
+          "files",
+          "\(files.counts.accepted) at the server, \(files.counts.pending) to send (\(files.counts.pendingByteCount) bytes)\(missing)"
+        ))
+    }
+    for named in files.unaccepted {
+      let file = "\(named.attachment.name), \(named.attachment.byteCount) bytes, \(named.attachment.digest.hexadecimal)"
+      rows.append((named.state == .missing ? "missing" : "to send", "offset \(named.offset): \(file)"))
+    }
     if let trouble = status.trouble { rows.append(("trouble", "\(trouble.category.rawValue): \(trouble.detail)")) }
     if status.attempts > 0 {
       let next = status.nextAttempt.map { "; next at \(RFC3339.format(nanoseconds: $0.nanoseconds, fractionDigits: 0))" }
@@ -69,7 +93,7 @@ enum StatusCommand {
   }
 
   private static func json(
-    _ status: Status, _ counts: Delivery.Counts, _ quarantined: [Delivery.Quarantined], _ credentials: Credentials?
+    _ status: Status, _ counts: Delivery.Counts, _ files: Files, _ quarantined: [Delivery.Quarantined], _ credentials: Credentials?
   ) -> JSONWriter {
     var json = JSONWriter()
     json.beginObject()
@@ -87,6 +111,26 @@ enum StatusCommand {
     json.member("duplicate", counts.duplicate)
     json.member("quarantined", counts.quarantined)
     json.endObject()
+    json.name("files")
+    json.beginObject()
+    json.member("accepted", files.counts.accepted)
+    json.member("pending", files.counts.pending)
+    json.member("pending_bytes", files.counts.pendingByteCount)
+    json.member("missing", files.counts.missing)
+    json.endObject()
+    json.name("incomplete")
+    json.beginArray()
+    for named in files.unaccepted {
+      json.beginObject()
+      json.member("offset", named.offset)
+      json.member("id", named.event.description)
+      json.member("name", named.attachment.name)
+      json.member("length", named.attachment.byteCount)
+      json.member("sha256", named.attachment.digest.hexadecimal)
+      json.member("state", named.state.rawValue)
+      json.endObject()
+    }
+    json.endArray()
     json.name("set_apart")
     json.beginArray()
     for event in quarantined {

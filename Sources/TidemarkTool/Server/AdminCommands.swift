@@ -158,19 +158,21 @@ enum AdminCommands {
     "admin publish", "publish an item, or its next version",
     arguments: [.init("TENANT", "whose"), .init("ITEM", "its name, of letters, digits, dashes, dots and underscores")],
     options: [
-      .init("file", "CONTENT.json", "what it says, as JSON"),
+      .init("file", "CONTENT.json", "what it says, as JSON"), .init("version", "N", "its number (default the next one)"),
       .init("material", nil, "the change matters: who acknowledged an earlier version is asked again"),
       .init("place", "P", "only for devices of this place"), .init("person", "P", "only for this person's devices"),
       .init("due", "TIME", "until when it has to be acknowledged, such as 2026-11-30T22:00:00Z"),
       .init("required", "N", "by how many persons"), .init("state", "S", "its state; without it, the one that it has"),
       .init("version", "N", "the version that it is to be; the same again is no other then"),
     ] + AdminClient.options,
-    notes: ["The version rises by one each time. Devices get it with their next changes, and never edit it."],
+    notes: [
+      "The version rises by one each time, also behind a withdrawal. Devices get it with their next changes, and never edit it."
+    ],
     examples: [
       .init("tidemark admin publish acme notice-4 --file notice.json --data server", "to all devices"),
       .init(
-        "tidemark admin publish acme closing --file c.json --material --due 2026-12-01T18:00:00Z --required 3 --data server",
-        "three persons have to have read it by six"),
+        "tidemark admin publish acme closing --file c.json --due 2026-12-01T18:00:00Z --required 3",
+        "three persons have to have read it by six (with --data as well)"),
     ])
 
   private static func publishItem(_ arguments: ParsedArguments, _ output: Output) throws -> ExitCode {
@@ -187,15 +189,16 @@ enum AdminCommands {
       return text
     }
     let required = try arguments.number("required", in: 1...1_000_000)
+    let (tenant, item) = (try segment(arguments, "TENANT"), try segment(arguments, "ITEM"))
     let version = try arguments.number("version", in: 1...UInt64(Int64.max))
     let answer = try AdminClient(arguments).call("POST", "items") { json in
-      json.member("tenant", arguments.argument("TENANT") ?? "")
-      json.member("item", arguments.argument("ITEM") ?? "")
+      json.member("tenant", tenant)
+      json.member("item", item)
+      if let version { json.member("version", version) }
       json.member("material", arguments.isSet("material"))
       json.name("content")
       json.value(content.span)
       for name in ["place", "person", "state"] { if let value = arguments.value(name) { json.member(name, value) } }
-      if let version { json.member("version", version) }
       if let due { json.member("due", due) }
       if let required { json.member("required", required) }
     }

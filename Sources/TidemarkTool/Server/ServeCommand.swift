@@ -13,22 +13,23 @@ enum ServeCommand {
       .init("key", "FILE", "the certificate's private key (PEM)"),
       .init("allow-plain-http", nil, "speak HTTP without TLS on an address that other machines reach: something in front has to encrypt"),
       .init("name", "NAME", "the server's name in its key, such as tidemark.example; at the first start only"),
-      .init("settle-on-accept", nil, "what is accepted is settled by that, without an archive: a device may trim what only this server has"),
+      .init("settle-on-accept", nil, "what is accepted is settled, without an archive: a device may trim what only this server has"),
       .init("rate", "N", "requests a second that one device may make (default 20)"),
       .init("connections", "N", "open connections in all (default 1000)"),
       .init("connections-per-address", "N", "open connections from one address; devices of a site may share one (default 250)"),
       .init("log", "FILE", "append a line of JSON on each request to FILE; - for standard error"),
     ],
     notes: [
-      "Prints `listening on URL` when it is ready, and serves until Ctrl-C or SIGTERM: then it accepts no more connections, finishes what is "
-        + "in flight within ten seconds, and ends with exit code 0. A second signal ends it at once; nothing acknowledged is lost by that.",
+      "Prints `listening on URL` when it is ready, and serves until Ctrl-C or SIGTERM: then it accepts no more connections, finishes "
+        + "what is in flight within ten seconds, and ends with exit code 0. A second signal ends it at once; nothing acknowledged "
+        + "is lost by that.",
       "The first start makes the server's key and the operator's token, DIR/operator-token, which `tidemark admin` uses. Renewed "
         + "certificates are read at the next start. Specs/protocol.md says what is spoken.",
     ],
     examples: [
       .init("tidemark serve server", "on this machine only, to try it"),
       .init(
-        "tidemark serve server --listen 0.0.0.0:8433 --certificate fullchain.pem --key key.pem --log requests.jsonl", "for other machines"),
+        "tidemark serve server --listen 0.0.0.0:8433 --certificate fullchain.pem --key key.pem", "for other machines"),
     ])
 
   static func run(_ arguments: ParsedArguments, _ output: Output) throws -> ExitCode {
