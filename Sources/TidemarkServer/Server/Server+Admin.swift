@@ -37,6 +37,7 @@ extension Server {
   /// By the first part of the path and the number of parts.
   private static let adminMethods = [
     "tenants/1": "POST", "codes/1": "POST", "tokens/1": "POST", "devices/1": "GET", "devices/3": "POST", "quarantine/1": "GET",
+    "attachments/1": "GET",
     "quarantine/4": "POST", "logs/1": "GET", "changes/1": "GET", "tokens/2": "DELETE", "items/1": "POST", "items/2": "DELETE",
     "items/3": "POST", "archive/1": "POST",
   ]
