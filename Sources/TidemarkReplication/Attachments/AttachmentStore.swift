@@ -14,7 +14,8 @@ internal import TidemarkText
 /// try log.append(NewEvent(type: "audit", extensions: [.attachment(photo)]))
 /// ```
 ///
-/// A ``Replicator`` sends what the log's events name. All methods may be called from any thread.
+/// A ``Replicator`` sends what the log's events name. What sealed events name is not seen: it stays on the device, and nothing waits for it.
+/// All methods may be called from any thread.
 public final class AttachmentStore: Sendable {
   /// Whose events.
   public let log: Log
