@@ -99,8 +99,8 @@ let package = Package(
   ]
 )
 
-// Instrumented builds take long: TIDEMARK_TESTS=TidemarkLogTests,TidemarkServerTests leaves the other tests out, and with them what only they
-// need.
+// Instrumented builds take long: TIDEMARK_TESTS=TidemarkLogTests,TidemarkServerTests leaves the other tests out, and with them what only
+// they need.
 if let wanted = Context.environment["TIDEMARK_TESTS"]?.split(separator: ",").map(String.init) {
   package.targets.removeAll { $0.type == .test && !wanted.contains($0.name) }
 }

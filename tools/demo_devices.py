@@ -124,3 +124,18 @@ def work(program, folder, server, expect):
     first = json.loads(phone.run("info", "--json"))["first"]
     expect(first > 0, "nothing was trimmed")
     print(f"  settled and trimmed    archive verified, settled {settled}; the phone keeps events from {first} on")
+
+    # The phone is set back to a backup of days ago. What it is known by has gone on since: it is enrolled again.
+    shutil.rmtree(phone.log)
+    shutil.move(older, phone.log)
+    before = phone.status()["saved"]
+    phone.run("enrol", "--server", f"http://127.0.0.1:{phone.network.port}", "--code", server.admin("code", TENANT).strip())
+    phone.run("replicate")
+    after = phone.status()
+    expect(after["saved"] == after["accepted"] >= settled, f"after the refill: {after}")
+    phone.capture(5)
+    phone.run("replicate")
+    found = changes(server, office)
+    expected = sum(device.count for device in devices)
+    expect(len({change["id"] for change in found}) == len(found) == expected, f"{expected} captures, {len(found)} at the server")
+    print(f"  back to a backup       {before} offsets, refilled to {after['saved']} by the server; {expected:,} captures, each once")

@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "Specs/openapi.yaml"
 TARGET = ROOT / "Sources/TidemarkServer/HTTP/openapi.json"
 PROBLEMS = ROOT / "Sources/TidemarkProtocol/Messages/Problem.swift"
-METHODS = ("get", "put", "post", "patch", "delete", "head")
+METHODS = ("get", "put", "post", "patch", "delete", "head", "options")
 
 
 def compact(document):

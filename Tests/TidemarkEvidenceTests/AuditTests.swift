@@ -72,10 +72,20 @@ import TidemarkLog
     #expect(try fixture.log.first > #require(chain.entries.first).offset)
     let report = try fixture.audit()
     #expect(report.verdict == .proven && report.receipts.count == 1, "\(report.findings)")
-    // The trim event has its receipt, too, where nothing else has.
+  }
+
+  @Test func `where nothing else has the newest receipt, the one in the trim event counts`() throws {
+    let fixture = try trimmable()
+    // The key's event is kept: nothing is committed before the trim event, and what is staged is lost.
+    try fixture.evidence.rotateKey()
+    try fixture.append(100)
+    let receipt = try fixture.receipt(1_700_000_010)
+    try fixture.evidence.trim(below: 150)
+    fixture.disk.processKill()
     try fixture.disk.remove("\(fixture.directory)/notes")
-    let left = try fixture.audit()
-    #expect(left.verdict == .proven && left.receipts == report.receipts, "\(left.findings)")
+    let report = try fixture.audit()
+    #expect(report.verdict == .proven && report.covered == receipt.size, "\(report.findings)")
+    #expect(report.receipts.map(\.offset).contains(nil))
   }
 
   @Test func `a log with evidence is trimmed by it alone`() throws {

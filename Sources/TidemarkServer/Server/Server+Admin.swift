@@ -26,7 +26,7 @@ extension Server {
       guard path[2] == "waive" else { throw Problem(.notFound, "there is no such action") }
       try changeItem(call, .waive, path[1], reply)
     case ("GET", "logs", 1): reply(.answer(Self.logs(try storage.positions(of: nil))))
-    case ("POST", "archive", 1): reply(.answer(Self.logs(try archive(at: call.request.object().string("directory", upTo: 4_096)))))
+    case ("POST", "archive", 1): try archive(call, reply)
     case ("GET", "changes", 1): try changes(call, reply)
     default:
       guard let allowed = Self.adminMethods["\(path.first ?? "")/\(path.count)"] else { throw Problem(.notFound, "there is no such call") }
@@ -37,9 +37,8 @@ extension Server {
   /// By the first part of the path and the number of parts.
   private static let adminMethods = [
     "tenants/1": "POST", "codes/1": "POST", "tokens/1": "POST", "devices/1": "GET", "devices/3": "POST", "quarantine/1": "GET",
-    "attachments/1": "GET",
     "quarantine/4": "POST", "logs/1": "GET", "changes/1": "GET", "tokens/2": "DELETE", "items/1": "POST", "items/2": "DELETE",
-    "items/3": "POST", "archive/1": "POST",
+    "items/3": "POST", "archive/1": "POST", "attachments/1": "GET",
   ]
 
   /// The tenant that a list is to be of; nil for all.
@@ -97,6 +96,14 @@ extension Server {
       json.member("device", device.id)
       json.member("state", device.state.rawValue)
     }.response()
+  }
+
+  /// Archives on a thread of its own: that takes as long as there is to copy.
+  private func archive(_ call: Call, _ reply: @escaping Answer) throws {
+    let directory = try call.request.object().string("directory", upTo: 4_096)
+    try environment.startThread("archive", true) { [self] in
+      do { reply(.answer(Self.logs(try archive(at: directory)))) } catch { reply(.answer(Self.problem(error).response)) }
+    }
   }
 
   private static func logs(_ positions: [Position]) -> HTTPResponse {

@@ -143,8 +143,8 @@ enum AdminCommands {
       .init("required", "N", "by how many persons"), .init("state", "S", "the state that it goes into (default as it was)"),
     ] + AdminClient.options,
     notes: [
-      "The version rises by one each time, also behind a withdrawal: give it with --version then. Devices get it with their next changes, and "
-        + "never edit it."
+      "The version rises by one each time, also behind a withdrawal: give it with --version then. Devices get it with their next "
+        + "changes, and never edit it."
     ],
     examples: [
       .init("tidemark admin publish acme notice-4 --file notice.json --data server", "to all devices"),

@@ -20,8 +20,9 @@ enum ServeCommand {
       .init("log", "FILE", "append a line of JSON on each request to FILE; - for standard error"),
     ],
     notes: [
-      "Prints `listening on URL` when it is ready, and serves until Ctrl-C or SIGTERM: then it accepts no more connections, finishes what "
-        + "is in flight within ten seconds, and ends with exit code 0. A second signal ends it at once; nothing acknowledged is lost by that.",
+      "Prints `listening on URL` when it is ready, and serves until Ctrl-C or SIGTERM: then it accepts no more connections, finishes "
+        + "what is in flight within ten seconds, and ends with exit code 0. A second signal ends it at once; nothing acknowledged "
+        + "is lost by that.",
       "The first start makes the server's key and the operator's token, DIR/operator-token, which `tidemark admin` uses. Renewed "
         + "certificates are read at the next start. Specs/protocol.md says what is spoken.",
     ],
