@@ -247,6 +247,16 @@ import TidemarkLog
     #expect(fixture.disk.image.files(under: "/attachments").count == 2 && fixture.disk.image.contents(of: "/secret") != nil)
   }
 
+  @Test func `a file beside the log goes without being named, and others stay`() throws {
+    let digests = ["photo", "image"].map { SHA256().hash(Array($0.utf8)).hexadecimal }
+    try fixture.log.append(fixture.events.seal(visit(of: person, 1), for: person))
+    try fixture.putFile("/log/attachments/\(digests[0])", Array("photo".utf8))
+    try fixture.putFile("/log/attachments/\(digests[1])", Array("image".utf8))
+    let report = try fixture.events.erase(person, from: fixture.log)
+    #expect(report.removed.map(\.path) == ["/log/attachments/\(digests[0])"] && report.missingAttachments.isEmpty)
+    #expect(try fixture.disk.list("/log/attachments") == [digests[1]])
+  }
+
   @Test func `an erasure event that can't be read says so`() throws {
     let cases: [([UInt8], LogError.Code)] = [
       ([], .corrupt), ([1, 0, 0], .corrupt), ([2, 0, 0, 0], .unsupportedVersion), ([1, 0, 1, 0], .corrupt), ([1, 0, 0, 0, 0], .corrupt),

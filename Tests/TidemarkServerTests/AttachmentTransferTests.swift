@@ -222,6 +222,37 @@ import TidemarkText
     try fixture.expectComplete(files)
   }
 
+  @Test func `a server of another generation is offered again what is still here`() throws {
+    let fixture = try Fixture()
+    try fixture.append(files)
+    fixture.run()
+    try fixture.expectComplete(files)
+    // One has been removed here after its receipt; the server loses that one, and another.
+    try fixture.disk.remove("/log/attachments/\(files[2].digest.hexadecimal)")
+    let before = fixture.requests.count
+    try fixture.reopen()
+    fixture.run()
+    #expect(!fixture.requests[before...].contains { $0.target == "/v1/attachments" })
+    try fixture.server.reopen {
+      for file in files[1...] { try fixture.server.disk.remove("/server/attachments/acme/\(file.digest.hexadecimal)") }
+      try fixture.server.disk.remove("/server/generation")
+    }
+    for cut in 0..<8 {
+      try fixture.reopen()
+      fixture.run(requests: cut)
+    }
+    try fixture.reopen()
+    fixture.run()
+    for file in files[..<2] {
+      #expect(try fixture.server.disk.contents("/server/attachments/acme/\(file.digest.hexadecimal)") == file.bytes)
+    }
+    #expect(fixture.attachments.state == .idle)
+    let count = fixture.requests.count
+    try fixture.reopen()
+    fixture.run()
+    #expect(!fixture.requests[count...].contains { $0.target == "/v1/attachments" })
+  }
+
   @Test func `a file before its event`() throws {
     let fixture = try Fixture()
     let offset = try fixture.append(files)

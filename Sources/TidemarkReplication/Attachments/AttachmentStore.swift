@@ -14,7 +14,8 @@ internal import TidemarkText
 /// try log.append(NewEvent(type: "audit", extensions: [.attachment(photo)]))
 /// ```
 ///
-/// A ``Replicator`` sends what the log's events name. All methods may be called from any thread.
+/// A ``Replicator`` sends what the log's events name. What sealed events name is not seen: it stays on the device, and nothing waits for
+/// it. All methods may be called from any thread.
 public final class AttachmentStore: Sendable {
   /// Whose events.
   public let log: Log
@@ -354,6 +355,32 @@ public final class AttachmentStore: Sendable {
       }
       try files.syncDirectory(directory)
       return freed
+    }
+  }
+
+  // MARK: Generations
+
+  private var generationFile: String { "\(directory)/generation" }
+
+  /// The server's generation in which it was last seen to have all that it signed for; nil if none is known. Throws errors of the file
+  /// system.
+  package func confirmedGeneration() throws -> EventID? {
+    try files.contents(generationFile).flatMap { EventID(String(decoding: $0, as: UTF8.self).filter { $0 != "\n" }) }
+  }
+
+  /// Notes that the server has all that it signed for and is still here. Throws errors of the file system.
+  package func confirm(_ generation: EventID) throws {
+    try makeDirectory()
+    try files.replace(generationFile, with: Array("\(generation.hexadecimal)\n".utf8))
+  }
+
+  /// The files here that the server signed for. Throws errors of the file system.
+  package func acceptedFiles() throws -> [UploadFile] {
+    guard try files.status(directory) != nil else { return [] }
+    let accepted = try state.withLock { try Self.receipts(&$0, directory, files).accepted }
+    return try files.list(directory).sorted().compactMap { name in
+      guard let digest = Digest256(hexadecimal: name), let byteCount = accepted[digest], try isHere(digest, byteCount) else { return nil }
+      return UploadFile(digest: digest, byteCount: byteCount)
     }
   }
 

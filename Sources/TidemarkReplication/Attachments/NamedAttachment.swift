@@ -43,7 +43,7 @@ public struct AttachmentReport: Sendable, Equatable {
   public var checked: UInt64 = 0
   /// Files whose content is not what their name says, as paths.
   public var damaged: [String] = []
-  /// Sound files that no event of the log names (any more), as paths.
+  /// Sound files that no event of the log names, as paths: those of trimmed and of sealed events among them.
   public var unnamed: [String] = []
   /// What events name and is neither here nor at the server.
   public var missing: [NamedAttachment] = []

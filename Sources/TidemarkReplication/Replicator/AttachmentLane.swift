@@ -1,5 +1,5 @@
 internal import TidemarkEvidence
-internal import TidemarkLog
+package import TidemarkLog
 package import TidemarkProtocol
 
 /// Sends the files that a log's events name, after everything else: carries out what its ``UploadSession`` says, with files but without
@@ -18,6 +18,9 @@ package final class AttachmentLane: Lane {
   private var sentAt: UInt64 = 0
   /// Files that can't be sent, until it is started again.
   private var setAside: Set<UploadFile> = []
+  /// What the server signed for in another generation and is still here: it is offered again, as the server may have lost it.
+  private var unconfirmed: [UploadFile] = []
+  private var learned: EventID?
   private var status = AttachmentStatus()
 
   private var log: Log { store.log }
@@ -130,6 +133,25 @@ package final class AttachmentLane: Lane {
     for index in statuses.indices where statuses[index].log == log.identity.logID { statuses[index].attachments = status }
   }
 
+  package func learned(_ generation: EventID) {
+    guard generation != learned else { return }
+    // What fails is done with the next step.
+    guard let confirmed = try? store.confirmedGeneration() ?? .zero else { return }
+    if confirmed != generation {
+      guard let files = try? store.acceptedFiles() else { return }
+      unconfirmed = files
+    }
+    learned = generation
+    confirm(nil)
+  }
+
+  /// A file needs no confirmation any more; after the last one that is noted.
+  private func confirm(_ file: UploadFile?) {
+    unconfirmed.removeAll { $0 == file }
+    guard unconfirmed.isEmpty, let learned, (try? store.confirmedGeneration()) != learned else { return }
+    try? store.confirm(learned)
+  }
+
   // MARK: Steps
 
   private func take(_ input: UploadSession.Input) {
@@ -142,6 +164,7 @@ package final class AttachmentLane: Lane {
         case .disarm: deadline = nil
         case .setAside(let file, let why):
           setAside.insert(file)
+          confirm(file)
           status.trouble = Trouble(.permanent, "\(file.digest.hexadecimal): \(why)")
         case .store(let answer): inputs.append(store(answer))
         case .check(let file): inputs.append(outcome { .checked(isSound: try self.store.isSound(file.digest)) })
@@ -159,6 +182,7 @@ package final class AttachmentLane: Lane {
     }
     return outcome {
       try self.store.accept(answer, by: self.grant.serverKey, tenant: self.grant.tenant)
+      self.confirm(UploadFile(digest: answer.digest, byteCount: answer.byteCount))
       return .stored
     }
   }
@@ -187,7 +211,7 @@ package final class AttachmentLane: Lane {
       let file = UploadFile(digest: digest, byteCount: named.attachment.byteCount)
       if !setAside.contains(file) { return file }
     }
-    return nil
+    return unconfirmed.first
   }
 
   // MARK: Status

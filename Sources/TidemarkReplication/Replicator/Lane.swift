@@ -1,3 +1,4 @@
+package import TidemarkLog
 package import TidemarkProtocol
 
 /// Something that sends requests for this device, one at a time and in turn with others: a log's events, or the files that they name.
@@ -16,6 +17,15 @@ package protocol Lane: AnyObject {
   func received(_ response: HTTPResponse, now: UInt64)
   /// Adds how its log stands; or what it knows besides, if another lane told of that log.
   func report(to statuses: inout [Status])
+  /// The server's generation, once it said so; nil in a lane that is not told.
+  var generation: EventID? { get }
+  /// Is told which generation the server is in.
+  func learned(_ generation: EventID)
+}
+
+extension Lane {
+  package var generation: EventID? { nil }
+  package func learned(_ generation: EventID) {}
 }
 
 /// What a lane waits for.

@@ -68,6 +68,7 @@ package final class ReplicatorCore {
 
   package func poll(now: UInt64) -> Step {
     let conditions = source.conditions
+    if let generation = lanes.lazy.compactMap(\.generation).first { for lane in lanes { lane.learned(generation) } }
     for lane in lanes { lane.update(conditions, now: now) }
     puller?.update(conditions, now: now)
     if inFlight == nil, let request = nextRequest(now) { return .send(request) }

@@ -1,5 +1,5 @@
 package import TidemarkEvidence
-internal import TidemarkLog
+package import TidemarkLog
 package import TidemarkProtocol
 
 /// Ships one log: carries out what its ``DeviceSession`` says, with files but without network and clock. For one thread.
@@ -164,6 +164,8 @@ package final class Shipper: Lane {
     }
     take(.failed("\(response.fields["content-type"] ?? "nothing") is not the server's answer"))
   }
+
+  package var generation: EventID? { session.generation }
 
   package func report(to statuses: inout [Status]) { statuses.append(status) }
 

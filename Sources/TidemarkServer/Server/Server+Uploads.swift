@@ -126,8 +126,9 @@ extension Server {
     let device = try call.device()
     let request = call.request
     guard let id = Target.id(upload) else { throw Problem.unknownUpload }
-    let type = isTus ? MediaType.tusUpload : MediaType.partialUpload
-    guard MediaType.matches(request.fields["content-type"], type) else { throw Problem(.mediaType, "send \(type)") }
+    guard [MediaType.partialUpload, MediaType.tusUpload].contains(where: { MediaType.matches(request.fields["content-type"], $0) }) else {
+      throw Problem(.mediaType, "send \(isTus ? MediaType.tusUpload : MediaType.partialUpload)")
+    }
     guard let offset = UploadField.number(request.fields[UploadField.offset]) else { throw Problem(.malformed, "send Upload-Offset") }
     guard request.body.count <= options.limits.requestBytes else {
       throw Problem(.tooLarge, "parts of at most \(options.limits.requestBytes) bytes are taken here")

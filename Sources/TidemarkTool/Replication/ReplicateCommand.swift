@@ -8,7 +8,8 @@ enum ReplicateCommand {
     "replicate", "ship a log and the files that it names to its server, and fetch what the server has", arguments: [.log],
     options: [
       .init("once", nil, "end at the first failure, in place of trying again"),
-      .init("follow", nil, "when everything is accepted, wait for more events"), .keys, .onCorruption, .json,
+      .init("follow", nil, "when everything is accepted, wait for more events"),
+      .init("remove-files", nil, "remove files from this device once the server has signed for them"), .keys, .onCorruption, .json,
     ],
     notes: [
       "Ends when the server has accepted everything, files that events name included, and has no more for the device (see `tidemark "
@@ -62,6 +63,7 @@ private final class ReplicateWork: @unchecked Sendable {
       if isOver(status, replicator.reception) { break }
     }
     await replicator.stop()
+    if arguments.isSet("remove-files") { try AttachmentStore(log).removeAccepted() }
     try evidence.save()
   }
 
