@@ -58,7 +58,7 @@ let package = Package(
       dependencies: [
         "CMicrohttpd", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkProtocol", "TidemarkSQLite", "TidemarkText",
       ],
-      resources: [.embedInCode("HTTP/openapi.json")], swiftSettings: strict),
+      resources: [.embedInCode("HTTP/openapi.json")], swiftSettings: strict + seededBugs),
     .target(name: "CCrash"),
     .target(name: "TidemarkCrash", dependencies: ["CCrash", "TidemarkLog", "TidemarkText"], swiftSettings: strict),
     .executableTarget(

@@ -39,6 +39,10 @@ class Device:
         self.count += count
         self.run("append", "-", "--type", "scan", "--id-from", "/id", *options, input=lines)
 
+    def item(self, name):
+        """As `tidemark items` shows it."""
+        return next(item for item in json.loads(self.run("items", "--json"))["items"] if item["item"] == name)
+
     def status(self):
         return json.loads(self.run("status", "--json"))
 
@@ -49,7 +53,7 @@ def changes(server, token):
         status, answer = server.call("GET", f"/v1/changes?since={since}&limit=1000", token=token)
         if status != 200 or answer["through"] == since:
             return found
-        found += [change for change in answer["changes"] if change["kind"] == "event"]
+        found += [change for change in answer["changes"] if change["kind"] == "event" and change["type"] == "scan"]
         since = answer["through"]
 
 
@@ -108,6 +112,31 @@ def work(program, folder, server, expect):
         report = json.loads(device.run("audit", "--policy", str(policies[-1]), "--receipted", "--json"))
         expect(report["verdict"] == "proven", f"the audit of {device.name} says {report}")
     print("  receipts               audit: proven on both devices, by the server's signatures")
+
+    # The office publishes a notice; it is acknowledged without a network, while a version that matters is published.
+    notice = folder / "notice.json"
+    notice.write_text('{"text":"Use the north gate."}')
+    server.admin("publish", TENANT, "notice-4", "--file", str(notice), "--required", "2")
+    for device, person in zip(devices, ("kim", "robin")):
+        device.run("replicate")
+        device.network.fault = "refused"
+        device.run("acknowledge", "notice-4", "1", "--actor", person)
+        item = device.item("notice-4")
+        expect(item["version"] == 1 and item["persons"][person] == "acknowledged", f"{device.name} shows {item}")
+    notice.write_text('{"text":"Use the south gate."}')
+    server.admin("publish", TENANT, "notice-4", "--file", str(notice), "--required", "2", "--material")
+    for device in devices:
+        device.network.fault = "none"
+        device.run("replicate")
+    items = [device.item("notice-4") for device in devices]
+    expect(all(item["version"] == 2 and "re-acknowledge" in item["persons"].values() for item in items), f"devices show {items}")
+    for device, person in zip(devices, ("kim", "robin")):
+        device.run("acknowledge", "notice-4", "2", "--actor", person)
+    for device in devices + devices:
+        device.run("replicate")
+    item = devices[0].item("notice-4")
+    expect(item["server_status"] == "met" and item["acknowledged"] == 2, f"the phone shows {item}")
+    print("  a notice               version 1 acknowledged without a network, version 2 asks again, then met: 2 of 2 have acknowledged it")
 
     # Safe beyond the server, then removed from the device, and taken back by a device that was set back to an older state.
     phone = devices[0]

@@ -1,6 +1,10 @@
 """Captures on several devices, kills and cuts somewhere, reconnects, again and again; then every capture must be at the server once.
 
     python3 tools/exactly_once.py TIDEMARK [--rounds N] [--seed S] [--devices D] [--keep DIR]
+    python3 tools/exactly_once.py TIDEMARK --bugs [--rounds N]
+
+The second form wants an executable that was built with TIDEMARK_SEEDED_BUGS=1: with each of the server's seeded bugs in turn the campaign has to
+find something.
 
 Real processes over real TLS: `tidemark append` and `tidemark replicate` on each device, `tidemark serve` behind a network that misbehaves (network/proxy.py).
 In a round something happens: the connection is cut or misused, the device's process or the server's is killed at a random instant or at a random
@@ -331,14 +335,34 @@ def contradicts(line, winner):
     return change is not None and base64.b64decode(change["data"]).decode() != line
 
 
+def gate(options):
+    """Runs the campaign with each bug; all have to be found, and without one nothing may be."""
+    source = (pathlib.Path(__file__).resolve().parent.parent / "Sources/TidemarkServer/Storage/ServerBug.swift").read_text()
+    bugs = [line.split()[1] for line in source.splitlines() if line.startswith("  case ")]
+    missed = []
+    for bug in [None, *bugs]:
+        environment = {**os.environ, "TIDEMARK_SERVER_BUG": bug or ""}
+        command = [sys.executable, __file__, options.tidemark, "--rounds", str(options.rounds), "--seed", str(options.seed)]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        found = (done.stderr.strip().splitlines() or done.stdout.strip().splitlines())[-1]
+        print(f"bug={bug or 'none'} {'caught' if done.returncode else 'clean'}: {found[:150]}", flush=True)
+        if (done.returncode == 0) == (bug is not None):
+            missed.append(bug)
+    print(f"layer=exactly-once-bugs bugs={len(bugs)} missed={len(missed)}")
+    return 1 if missed else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tidemark")
     parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--devices", type=int, default=4)
+    parser.add_argument("--bugs", action="store_true")
     parser.add_argument("--keep", metavar="DIR", help="a new directory to work in, which stays")
     options = parser.parse_args()
+    if options.bugs:
+        return gate(options)
     folder = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="tidemark-once-"))
     folder.mkdir(exist_ok=True)
     started = time.monotonic()

@@ -240,3 +240,8 @@ func sleepForAWhile(_ nanoseconds: UInt64) { tidemark_sleep(nanoseconds) }
 
 /// Nanoseconds on a clock that never goes back, for waiting and pacing; nothing that is stored depends on it.
 package func monotonicNow() -> UInt64 { tidemark_boot_clock() }
+
+#if TIDEMARK_SEEDED_BUGS
+  /// A variable of the process; nil if it is not set.
+  package func environmentValue(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
+#endif

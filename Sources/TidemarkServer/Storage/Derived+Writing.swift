@@ -83,7 +83,10 @@ extension Derived {
     guard let position = try position(log: shipment.logID, epoch: shipment.epochID), position.device == write.device else {
       throw Problem.unknownLog
     }
-    guard position.accepted == write.accepted else { throw Moved() }
+    guard position.accepted == write.accepted else {
+      if seeded(.changeNumberBeforeCommit) { _ = try takeChanges(try tenant(write.tenant), count: 1) }
+      throw Moved()
+    }
     let tenant = try tenant(write.tenant)
     var verdicts: [Verdict] = []
     var facts: [Examination.Entry] = []
@@ -126,7 +129,7 @@ extension Derived {
     let isNew = try rows.has(
       "INSERT INTO events VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1", .number(tenant), RowValue(entry.id),
       RowValue(entry.digest), .number(position.number), RowValue(entry.offset))
-    if isNew { return entry.reason.map { .quarantined(entry, $0) } }
+    if isNew || seeded(.duplicateKeyForgotten) { return entry.reason.map { .quarantined(entry, $0) } }
     let first = try rows.first(
       "SELECT v.digest, e.log, v.offset FROM events v JOIN epochs e ON e.number = v.epoch WHERE v.tenant = ? AND v.id = ?", .number(tenant),
       RowValue(entry.id)

@@ -106,7 +106,13 @@ package final class EmbeddedStorage: Storage {
       try rows.rows.execute("COMMIT")
       return results
     }
+    if seeded(.rowsBeforeLog) {
+      for (index, decision) in decided.enumerated() { try rows.enter(decision.decision, at: log.size + UInt64(index)) }
+      try rows.setNext(log.size + UInt64(decided.count))
+      try rows.rows.execute("COMMIT")
+    }
     let appended = try log.append(decided.map(\.event))
+    if seeded(.rowsBeforeLog) { return results }
     for (decision, answer) in zip(decided, appended) { try rows.enter(decision.decision, at: answer.offset) }
     if let end = appended.last?.offset { try rows.setNext(end + 1) }
     try rows.rows.execute("COMMIT")

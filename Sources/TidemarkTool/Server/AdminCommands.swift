@@ -158,7 +158,7 @@ enum AdminCommands {
     "admin publish", "publish an item, or its next version",
     arguments: [.init("TENANT", "whose"), .init("ITEM", "its name, of letters, digits, dashes, dots and underscores")],
     options: [
-      .init("file", "CONTENT.json", "what it says, as JSON"), .init("version", "N", "its number (default the next one)"),
+      .init("file", "CONTENT.json", "what it says, as JSON"),
       .init("material", nil, "the change matters: who acknowledged an earlier version is asked again"),
       .init("place", "P", "only for devices of this place"), .init("person", "P", "only for this person's devices"),
       .init("due", "TIME", "until when it has to be acknowledged, such as 2026-11-30T22:00:00Z"),
