@@ -29,6 +29,7 @@ let package = Package(
     .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash"),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto"),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
     .target(name: "CPlatform", cSettings: [.unsafeFlags(["-fsanitize=address"])]),
     .target(name: "TidemarkLog", dependencies: ["CLZ4", "CXXHash", "CPlatform"], swiftSettings: settings),
     .target(name: "TidemarkText", swiftSettings: settings),
@@ -36,9 +37,15 @@ let package = Package(
     .target(
       name: "TidemarkEvidence", dependencies: ["CCrypto", "CSodium", "TidemarkLog", "TidemarkText"],
       resources: [.embedInCode("Export/verify.py")], swiftSettings: settings),
+    .target(name: "TidemarkProtocol", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkText"], swiftSettings: settings),
     .target(
-      name: "TidemarkTool", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkText"],
-      exclude: ["Commands", "Evidence", "Tidemark.swift"], swiftSettings: settings),
+      name: "TidemarkReplication",
+      dependencies: ["CCurl", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkProtocol", "TidemarkText"],
+      swiftSettings: settings),
+    .target(
+      name: "TidemarkTool",
+      dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkReplication", "TidemarkText"],
+      exclude: ["Commands", "Evidence", "Replication", "Server", "Tidemark.swift"], swiftSettings: settings),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], swiftSettings: settings),
     .executableTarget(
       name: "TidemarkFuzz",

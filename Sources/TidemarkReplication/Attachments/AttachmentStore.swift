@@ -53,6 +53,7 @@ public final class AttachmentStore: Sendable {
   /// Stores a file, durably, and returns what an event says of it.
   ///
   /// - Parameters:
+  ///   - bytes: what the file holds.
   ///   - mediaType: such as `image/jpeg`: up to 255 bytes.
   ///   - name: the file's name for people: up to 255 bytes.
   ///
