@@ -1,5 +1,6 @@
 """What tools/demo shows of shipping: two devices and a server on this machine, without a network for a while, killed, connected again."""
 
+import datetime
 import json
 import pathlib
 import shutil
@@ -116,7 +117,9 @@ def work(program, folder, server, expect):
     # The office publishes a notice; it is acknowledged without a network, while a version that matters is published.
     notice = folder / "notice.json"
     notice.write_text('{"text":"Use the north gate."}')
-    server.admin("publish", TENANT, "notice-4", "--file", str(notice), "--required", "2")
+    due = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    terms = ("--file", str(notice), "--required", "2", "--due", due)
+    server.admin("publish", TENANT, "notice-4", *terms)
     for device, person in zip(devices, ("kim", "robin")):
         device.run("replicate")
         device.network.fault = "refused"
@@ -124,7 +127,7 @@ def work(program, folder, server, expect):
         item = device.item("notice-4")
         expect(item["version"] == 1 and item["persons"][person] == "acknowledged", f"{device.name} shows {item}")
     notice.write_text('{"text":"Use the south gate."}')
-    server.admin("publish", TENANT, "notice-4", "--file", str(notice), "--required", "2", "--material")
+    server.admin("publish", TENANT, "notice-4", *terms, "--material")
     for device in devices:
         device.network.fault = "none"
         device.run("replicate")
