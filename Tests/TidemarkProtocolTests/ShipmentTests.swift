@@ -137,6 +137,23 @@ struct ShipmentTests {
     #expect(throws: LogError.self) { try Shipment(bytes, logID: log.identity.epochID, epochID: log.identity.epochID) }
   }
 
+  @Test("that expand too much count as longer than they are")
+  func expansion() throws {
+    let environment = Environment.simulated(SimulatedDisk(), seed: 7, clock: SteppingClock())
+    try Log.create(at: "/log", options: LogOptions(), environment: environment)
+    let log = try Log.open(at: "/log", options: LogOptions(), environment: environment)
+    try log.append((0..<64).map { _ in NewEvent(type: "zeros", data: [UInt8](repeating: 0, count: 64 << 10)) })
+    var writer = ShipmentWriter(logID: log.identity.logID, epochID: log.identity.epochID, from: 0, session: [])
+    for offset in 0..<log.size {
+      let event = try log.event(at: offset)
+      writer.add(event.view)
+    }
+    let estimate = writer.byteCount
+    let shipment = try open(writer.finish(note: []), log)
+    #expect(shipment.rawByteCount > 64 * 64 << 10)
+    #expect(shipment.bytes.count < 1 << 17 && estimate * Shipment.expansionLimit > shipment.rawByteCount)
+  }
+
   @Test("whose checksums were made again over nonsense are refused or read, and nothing traps")
   func forged() throws {
     let log = try makeLog(6)

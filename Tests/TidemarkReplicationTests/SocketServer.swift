@@ -37,7 +37,11 @@ final class SocketServer: Sendable {
     try runThread(name: "socket-server", lowPriority: false) { [count] in
       while true {
         let descriptor = accept(listener, nil, nil)
-        if descriptor < 0 { return }
+        if descriptor < 0 {
+          // Closed by who accepts: elsewhere, the number might be another server's before this asks for the next one.
+          close(listener)
+          return
+        }
         count.withLock { $0 += 1 }
         try? runThread(name: "connection", lowPriority: false) {
           serve(Connection(descriptor: descriptor))
@@ -47,10 +51,7 @@ final class SocketServer: Sendable {
     }
   }
 
-  deinit {
-    shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
-  }
+  deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
   struct Connection: Sendable {
     let descriptor: Int32

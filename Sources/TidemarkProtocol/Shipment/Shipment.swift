@@ -24,12 +24,16 @@ package struct Shipment: Sendable {
   package let offsets: Range<Offset>
   /// The tree at its beginning; nil where the receiver knows it.
   package let compactRange: CompactRange?
+  /// What its frames take when they are decompressed, in bytes.
+  package let rawByteCount: Int
   private let sessionLength: Int
   private let noteRange: Range<Int>
 
   static let headerByteCount = 40
   private static let magic: UInt64 = 0x3130_5049_4853_4D54  // "TMSHIP01"
   package static let noteByteLimit = 60_000
+  /// How many times the longest body the decompressed frames may take: what is sent must not be little work for the sender alone.
+  package static let expansionLimit = 8
   /// Of the records in a frame, before compression.
   static let frameByteLimit = 16 << 20
 
@@ -77,7 +81,11 @@ package struct Shipment: Sendable {
     offsets = from..<to
     self.sessionLength = sessionLength
     noteRange = noteStart..<noteStart + noteLength
-    let end = try Self.walk(bytes, from: noteRange.upperBound, offsets, Self.seed(logID, epochID)) { (_, _) throws(LogError) in }
+    var raw = 0
+    let end = try Self.walk(bytes, from: noteRange.upperBound, offsets, Self.seed(logID, epochID)) { (frame, _) throws(LogError) in
+      raw += frame.rawLength
+    }
+    rawByteCount = raw
     guard end == to else { throw wrong(bytes.count, "its frames end at offset \(end), not at \(to)") }
   }
 

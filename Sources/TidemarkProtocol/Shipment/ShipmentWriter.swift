@@ -18,6 +18,8 @@ package struct ShipmentWriter: ~Copyable {
   private let compressor: LZ4Compressor?
   private var frames: [UInt8] = []
   private var records: [UInt8] = []
+  /// Of the frames, decompressed.
+  private var rawByteCount = 0
   private var base: Offset
   /// Behind the last one added.
   package private(set) var end: Offset
@@ -42,9 +44,10 @@ package struct ShipmentWriter: ~Copyable {
     end = from
   }
 
-  /// How many bytes it takes so far, at most.
+  /// How many bytes it takes so far, at most; more, if it would be too much when it is decompressed.
   package var byteCount: Int {
-    Shipment.headerByteCount + session.count + Shipment.noteByteLimit + 2_048 + frames.count + records.count + FrameHeader.byteCount + 8
+    let content = max(frames.count + records.count, (rawByteCount + records.count) / Shipment.expansionLimit)
+    return Shipment.headerByteCount + session.count + Shipment.noteByteLimit + 2_048 + content + FrameHeader.byteCount + 8
   }
 
   /// Adds the event at ``end``.
@@ -92,6 +95,7 @@ package struct ShipmentWriter: ~Copyable {
       kind, isCompressed: isCompressed, storedLength: stored.count, rawLength: rawLength, base: base, count: count, durable: 0,
       incarnation: 0)
     let start = frames.count
+    rawByteCount += rawLength
     frames += [UInt8](repeating: 0, count: FrameHeader.byteCount)
     frames += stored
     frames += [UInt8](repeating: 0, count: header.frameLength - FrameHeader.byteCount - stored.count)

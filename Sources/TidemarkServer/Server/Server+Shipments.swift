@@ -25,6 +25,9 @@ extension Server {
     guard shipment.offsets.count <= options.limits.events else {
       throw Problem(.tooLarge, "at most \(options.limits.events) offsets are taken at once")
     }
+    guard shipment.rawByteCount <= Shipment.expansionLimit * Int(options.limits.requestBytes) else {
+      throw Problem(.tooLarge, "decompressed, it takes \(shipment.rawByteCount) bytes")
+    }
     let sender = call.request.fields["tidemark-sender"].flatMap(Target.id)
     try attempt(shipment, device, sender, Self.attemptLimit, reply)
   }
