@@ -5,7 +5,7 @@ import datetime
 import json
 import re
 
-from .record import CAUSATION, CORRELATION, SUPERSEDES, USER
+from .record import ATTACHMENT, CAUSATION, CORRELATION, SUPERSEDES, USER, read_attachment
 
 EPOCH = datetime.datetime(1970, 1, 1)
 LINKS = ((CORRELATION, "correlation"), (CAUSATION, "causation"), (SUPERSEDES, "supersedes"))
@@ -37,6 +37,11 @@ def line(offset, record, boot):
     parts.append('"datacontenttype":' + string(record.content_type))
   if record.data:
     parts.append(data_member(record.data, record.content_type))
+  files = [read_attachment(value) for entry, value in record.extensions or () if entry == ATTACHMENT]
+  if files:
+    parts.append('"attachments":[%s]' % ",".join(
+      '{"name":%s,"media_type":%s,"length":%d,"sha256":"%s"}' % (string(name), string(media), size, digest.hex())
+      for size, digest, media, name in files))
   return (",".join(parts) + "}").encode("utf-8")
 
 

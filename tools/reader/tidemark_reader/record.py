@@ -9,7 +9,7 @@ USER, SESSION, TRIM = 1, 2, 3
 FIXED = struct.Struct("<IBBBB16sqQhBBHH")
 FIXED_SIZE = 48
 LARGEST = 16 << 20
-CORRELATION, CAUSATION, SUPERSEDES = 1, 2, 3
+CORRELATION, CAUSATION, SUPERSEDES, ATTACHMENT = 1, 2, 3, 4
 
 
 class Record:
@@ -86,6 +86,15 @@ def read_extensions(raw):
     entries.append((tag, raw[at : at + size]))
     at += size
   return entries
+
+
+def read_attachment(value):
+  """Length, SHA-256, media type and name of a file that an event names."""
+  if len(value) < 41 or len(value) < 42 + value[40] or len(value) < 42 + value[40] + value[41 + value[40]]:
+    raise Damaged("an attachment is cut short")
+  end = 41 + value[40]
+  name = value[end + 1 : end + 1 + value[end]]
+  return struct.unpack_from("<Q", value)[0], value[8:40], value[41:end].decode("utf-8", "replace"), name.decode("utf-8", "replace")
 
 
 def boot_id(session):
