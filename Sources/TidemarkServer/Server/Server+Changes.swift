@@ -27,8 +27,8 @@ extension Server {
   func changes(_ call: Call, _ reply: @escaping Answer) throws {
     let (tenant, scope) = try tenant(call)
     let since = try call.target.number("since", default: 0)
-    try check(since, tenant, scope)
     let limit = try call.target.number("limit", default: 1_000, in: 1...10_000)
+    try check(since, tenant, scope)
     let seconds = min(Self.waitLimit, call.request.preferredWait)
     let first = try page(tenant, since, limit, scope)
     let (token, seen) = (bearer(call.request) ?? "", Locked(first.through))
