@@ -153,7 +153,8 @@ class _Link:
                     return
             target.shutdown(socket.SHUT_WR)
         except OSError:
-            pass
+            # One end was reset: the other one is told, or it would wait for nothing.
+            self._cut()
 
     def _forward(self, target, data, direction):
         before = self.count[direction]
