@@ -83,10 +83,7 @@ extension Derived {
     guard let position = try position(log: shipment.logID, epoch: shipment.epochID), position.device == write.device else {
       throw Problem.unknownLog
     }
-    guard position.accepted == write.accepted else {
-      if seeded(.changeNumberBeforeCommit) { _ = try takeChanges(try tenant(write.tenant), count: 1) }
-      throw Moved()
-    }
+    guard position.accepted == write.accepted else { throw Moved() }
     let tenant = try tenant(write.tenant)
     var verdicts: [Verdict] = []
     var facts: [Examination.Entry] = []

@@ -11,8 +11,6 @@ enum ServerBug: String {
   case receiptOfOtherEvents
   /// What a commit changes in the rows, the applied offset and change numbers too, is committed before the log has it.
   case rowsBeforeLog
-  /// Change numbers are taken before it is known whether a shipment is written.
-  case changeNumberBeforeCommit
 
   #if TIDEMARK_SEEDED_BUGS
     static let active = environmentValue("TIDEMARK_SERVER_BUG").flatMap { ServerBug(rawValue: $0) }
