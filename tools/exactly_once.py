@@ -43,7 +43,7 @@ TROUBLE = {"network": 50, KILL_DEVICE: 16, KILL_DEVICE_AT_CALL: 12, KILL_SERVER:
 
 
 def at_call(number, command):
-    """The command, killed at its so-manieth system call (of the thread that gets there first)."""
+    """The command, killed when one of its threads makes that many system calls."""
     return ["strace", "-f", "-qqq", "-o", "/dev/null", "-e", "trace=all", "-e", "signal=none",
             "-e", f"inject=all:signal=KILL:when={number}", *command]
 
