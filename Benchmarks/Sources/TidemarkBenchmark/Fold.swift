@@ -60,7 +60,7 @@ func measureFold(_ bench: Bench) throws -> [Measurement] {
   }
   result.append(
     Measurement(group: "fold", name: "sum of a JSON member by another, against C with yajl", samples: ratios, target: .atLeast(0.25)))
-  return result + (try measureTravel(bench, log, count)) + (try measureFoldMemory(bench))
+  return result + (try measureLong(bench))
 }
 
 /// How much faster the first is than the second, once a round.
@@ -78,8 +78,20 @@ private func interleaved(_ bench: Bench, _ first: () throws -> Void, _ second: (
   return ratios
 }
 
+/// Going back in time in a long log, and what a process takes that folds it.
+private func measureLong(_ bench: Bench) throws -> [Measurement] {
+  let count = bench.scaled(10_000_000, quick: 1_000_000)
+  let path = try bench.fresh("long")
+  bench.progress("  making \(count) events")
+  try buildLog(at: path, options: LogOptions(), events: subjectEvents(keyCount), count: count, batch: 1000, sealed: true)
+  defer { try? bench.remove(path) }
+  return [try measureTravel(bench, path, count), try measureFoldMemory(bench, path, count)]
+}
+
 /// The state as of random offsets against folding all of that again.
-private func measureTravel(_ bench: Bench, _ log: Log, _ count: Int) throws -> [Measurement] {
+private func measureTravel(_ bench: Bench, _ path: String, _ count: Int) throws -> Measurement {
+  let log = try Log.openForReading(at: path)
+  defer { try? log.close() }
   var options = ProjectionOptions()
   options.directory = try bench.fresh("travel")
   let projection = CountByKey("count") { _ in .subject }
@@ -97,27 +109,19 @@ private func measureTravel(_ bench: Bench, _ log: Log, _ count: Int) throws -> [
     let refold = try nanoseconds { _ = try fold(projection, log, bench) { $0.count } }
     if round >= 0 { shares.append(ratio(travel, refold * 4)) }
   }
-  return [
-    Measurement(group: "fold", name: "state as of a random offset of \(count), against a refold", samples: shares, target: .atMost(0.1))
-  ]
+  return Measurement(
+    group: "fold", name: "state as of a random offset of \(count), against a refold", samples: shares, target: .atMost(0.1))
 }
 
 /// What a process takes that folds many events of few keys.
-private func measureFoldMemory(_ bench: Bench) throws -> [Measurement] {
-  let count = bench.scaled(10_000_000, quick: 1_000_000)
-  let path = try bench.fresh("fold")
-  bench.progress("  making \(count) events")
-  try buildLog(at: path, options: LogOptions(), events: subjectEvents(keyCount), count: count, batch: 1000, sealed: true)
+private func measureFoldMemory(_ bench: Bench, _ path: String, _ count: Int) throws -> Measurement {
   var samples: [Double] = []
   for _ in 0..<10 {
     try bench.remove(path + "/projections")
     samples.append(Double(try Child(["child-fold", path]).finish()) / 1048576)
   }
-  try bench.remove(path)
-  return [
-    Measurement(
-      group: "fold", name: "resident after folding \(count) events of \(keyCount) keys", unit: "MiB", samples: samples, target: .atMost(64))
-  ]
+  return Measurement(
+    group: "fold", name: "resident after folding \(count) events of \(keyCount) keys", unit: "MiB", samples: samples, target: .atMost(64))
 }
 
 /// `child-fold LOG`: folds a whole log. Prints its resident bytes at the end.

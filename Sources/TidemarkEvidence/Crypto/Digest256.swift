@@ -1,4 +1,4 @@
-internal import TidemarkLog
+package import TidemarkLog
 
 /// A SHA-256 digest: 32 bytes, held in place.
 public struct Digest256: Hashable, Sendable, BitwiseCopyable {
@@ -28,6 +28,9 @@ public struct Digest256: Hashable, Sendable, BitwiseCopyable {
     self.init()
     words = (bytes.u64(0), bytes.u64(8), bytes.u64(16), bytes.u64(24))
   }
+
+  /// The first 16 bytes, held as an id is.
+  package var leading: EventID { EventID(high: words.0.byteSwapped, low: words.1.byteSwapped) }
 
   /// The 32 bytes.
   public var bytes: [UInt8] { unsafe withUnsafeBytes(of: words) { unsafe [UInt8]($0) } }

@@ -132,7 +132,7 @@ public final class Evidence: Sendable {
         try catchUp(&state)
       }
       let head = state.history.head
-      if state.signed == head, let known = try state.notes.notes.last(where: { try Checkpoint($0.text).head == head }) { return known }
+      if state.signed == head, let known = signed(head, state) { return known }
       guard let publicKey = state.publicKey else {
         throw LogError(
           .missingKey, "there is no key to sign with", file: log.path, why: "the log has no key event that counts", advice: "run audit")
@@ -157,7 +157,7 @@ public final class Evidence: Sendable {
       try catchUp(&state)
       let root = try state.history.root(at: size)
       let head = TreeHead(size: size, root: root)
-      if let known = try state.notes.notes.last(where: { try Checkpoint($0.text).head == head }) { return known }
+      if let known = signed(head, state) { return known }
       guard let publicKey = state.publicKey, size > state.keyRecord || state.isFirstKey else {
         throw LogError(
           .missingKey, "size \(size) can't be signed", file: log.path, why: "the key was changed at offset \(state.keyRecord)",
@@ -181,6 +181,11 @@ public final class Evidence: Sendable {
 
   /// The tree of the events below where the log begins.
   package var floorRange: CompactRange { state.withLock { $0.history.frontier.floor } }
+
+  private func signed(_ head: TreeHead, _ state: State) -> SignedNote? {
+    let text = Checkpoint(origin: origin, head: head).text
+    return state.notes.notes.last { $0.text == text }
+  }
 
   private func sign(_ head: TreeHead, _ publicKey: [UInt8], _ keys: any SigningKeyProvider, _ state: inout State) throws -> SignedNote {
     let text = Checkpoint(origin: origin, head: head).text

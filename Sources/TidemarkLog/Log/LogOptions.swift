@@ -132,6 +132,13 @@ public struct ContentDigest: Sendable {
   /// What the digest is over.
   package static func content(of event: EventView) -> [UInt8] {
     var bytes: [UInt8] = []
+    content(of: event, into: &bytes)
+    return bytes
+  }
+
+  /// The same, in the place of what an array holds.
+  package static func content(of event: EventView, into bytes: inout [UInt8]) {
+    bytes.removeAll(keepingCapacity: true)
     bytes.append(UInt8(event.typeBytes.byteCount))
     bytes.add(event.typeBytes)
     bytes.add(UInt16(event.subjectBytes.byteCount))
@@ -146,7 +153,6 @@ public struct ContentDigest: Sendable {
     bytes.add(event.extensionBytes)
     bytes.add(UInt32(event.data.byteCount))
     bytes.add(event.data)
-    return bytes
   }
 }
 

@@ -14,6 +14,8 @@ package protocol Lane: AnyObject {
   func handle(_ input: DeviceSession.Input, now: UInt64)
   /// The request that it wanted to send; nil if there was nothing after all. An answer, or ``DeviceSession/Input/failed(_:)``, must follow.
   func makeRequest(now: UInt64) -> HTTPRequest?
+  /// Called while an answer is awaited: time to prepare the next request.
+  func prepare()
   func received(_ response: HTTPResponse, now: UInt64)
   /// Adds how its log stands; or what it knows besides, if another lane told of that log.
   func report(to statuses: inout [Status])
@@ -24,6 +26,7 @@ package protocol Lane: AnyObject {
 }
 
 extension Lane {
+  package func prepare() {}
   package var generation: EventID? { nil }
   package func learned(_ generation: EventID) {}
 }

@@ -98,6 +98,11 @@ package final class ReplicatorCore {
     return token == nil && puller?.isWanting == true ? tokenRequest(now) : nil
   }
 
+  /// Uses the time until an answer comes.
+  package func prepare() {
+    if case .lane(let index) = inFlight { lanes[index].prepare() }
+  }
+
   /// Takes in the answer to what was sent, or why none came.
   package func received(_ result: Result<HTTPResponse, any Error>, now: UInt64) {
     guard let flight = inFlight else { return }

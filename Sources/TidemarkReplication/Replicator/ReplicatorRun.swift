@@ -102,6 +102,7 @@ final class ReplicatorRun: Sendable {
       case .send(let request): send(request, \.answer, \.exchange)
       case .hold(let request): send(request, \.heldAnswer, \.held)
       case .wait(let deadline):
+        core.withLock { $0.prepare() }
         let delay = deadline.map { min($0 > now ? $0 - now : 0, Self.longestWait) }
         word.wait(while: seen, nanoseconds: delay.map { Int64($0) } ?? -1)
       }

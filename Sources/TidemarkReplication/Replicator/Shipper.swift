@@ -26,6 +26,8 @@ package final class Shipper: Lane {
   private var now: UInt64 = 0
   private var sentAt: UInt64 = 0
   private var sent: Range<Offset>?
+  /// What is likely to be sent next.
+  private var prepared: (bytes: [UInt8], offsets: Range<Offset>)?
   /// No event of a caller lies between the next offset and this one.
   private var searched: Offset = 0
   /// Whether one lies at ``searched``.
@@ -123,7 +125,7 @@ package final class Shipper: Lane {
       case .askRoot(let size): return rootRequest(size)
       case .download(let from): return downloadRequest(from: from)
       case .ship(let from, let byteLimit, let limits):
-        let shipment = try makeShipment(from: from, byteLimit: byteLimit, limits)
+        let shipment = try takePrepared(from, limits) ?? makeShipment(from: from, byteLimit: byteLimit, limits)
         sent = shipment?.offsets
         take(.built(sent))
         sentAt = now
@@ -134,6 +136,23 @@ package final class Shipper: Lane {
       take(.storageFailed(text(of: error)))
       return nil
     }
+  }
+
+  /// Fewer events are put together quickly, and more of them may have come until then.
+  private static let leastPrepared: Offset = 1_000
+
+  package func prepare() {
+    guard session.state == .shipping, prepared == nil, let from = sent?.upperBound, log.durable >= from + Self.leastPrepared else { return }
+    // Whatever goes wrong: the attempt meets it, too, and tells.
+    prepared = try? makeShipment(from: from, byteLimit: session.byteLimit, session.limits)
+  }
+
+  private func takePrepared(_ from: Offset, _ limits: Limits) -> (bytes: [UInt8], offsets: Range<Offset>)? {
+    defer { prepared = nil }
+    guard let prepared, prepared.offsets.lowerBound == from, prepared.offsets.count <= limits.events,
+      prepared.bytes.count <= limits.requestBytes
+    else { return nil }
+    return prepared
   }
 
   package func received(_ response: HTTPResponse, now: UInt64) {
@@ -177,7 +196,10 @@ package final class Shipper: Lane {
       next = nil
       for action in session.handle(input, random: log.environment.random.next()) {
         switch action {
-        case .refresh, .handshake, .askRoot, .download, .ship: wanted = action
+        case .refresh, .handshake, .askRoot, .download, .ship:
+          wanted = action
+          // Positions and epoch are told anew: what was prepared may not follow from them.
+          if action == .handshake { prepared = nil }
         case .arm(let nanoseconds): deadline = now &+ nanoseconds
         case .disarm: deadline = nil
         case .settle(let answer): next = outcome { try self.settle(answer) }

@@ -92,6 +92,9 @@ package struct DeviceSession: Sendable {
   /// How often it was tried since the last success.
   package var attempts: UInt64 { backoff.attempts }
 
+  /// Of the next shipment.
+  package var byteLimit: UInt64 { min(batch.byteCount, limits.requestBytes) }
+
   private static let probe: UInt64 = 900_000_000_000
 
   package init(log: EventID, epoch: EventID) {
@@ -228,7 +231,7 @@ package struct DeviceSession: Sendable {
     }
     state = .shipping
     sent = nil
-    return [.disarm, .ship(from: next, byteLimit: min(batch.byteCount, limits.requestBytes), limits: limits)]
+    return [.disarm, .ship(from: next, byteLimit: byteLimit, limits: limits)]
   }
 
   private mutating func changed(_ isAllowed: Bool, _ isMetered: Bool) -> [Action] {

@@ -52,6 +52,9 @@ package import TidemarkLog
   /// Whether a transaction is open. Some errors end it.
   package var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
+  /// How many rows the last statement that was to change any has changed.
+  package var changedRowCount: Int { unsafe Int(sqlite3_changes(handle)) }
+
   package func execute(_ sql: String, _ what: String) throws(LogError) {
     let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
     if code != SQLITE_OK { throw error(code, what) }
@@ -126,6 +129,15 @@ package import TidemarkLog
   package func bind(_ index: Int, blob bytes: [UInt8]) throws(LogError) {
     let code = unsafe bytes.withUnsafeBytes { bytes in
       unsafe tidemark_bind_blob(handle, Int32(index), bytes.baseAddress, Int32(clamping: bytes.count))
+    }
+    try check(code)
+  }
+
+  /// An id as its 16 bytes.
+  package func bind(_ index: Int, _ id: EventID) throws(LogError) {
+    var halves = (id.high.bigEndian, id.low.bigEndian)
+    let code = unsafe withUnsafeBytes(of: &halves) { bytes in
+      unsafe tidemark_bind_blob(handle, Int32(index), bytes.baseAddress, Int32(bytes.count))
     }
     try check(code)
   }

@@ -206,7 +206,7 @@ package final class Accounts: Sendable {
 
   /// A device's id follows from its key: where the accounts are lost, it is the same one after it is enrolled again, and has its logs.
   private static func id(_ tenant: String, _ publicKey: [UInt8]) -> EventID {
-    SHA256().hash(Array("tidemark device v1\n\(tenant)\n".utf8) + publicKey).bytes.rawSpan.id(0)
+    SHA256().hash(Array("tidemark device v1\n\(tenant)\n".utf8) + publicKey).leading
   }
 
   /// Enrols a device with a code. The same code with the same key serves again until a token that it gave was used.

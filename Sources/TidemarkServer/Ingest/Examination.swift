@@ -42,17 +42,20 @@ package struct Examination: Sendable {
   ) throws(LogError) {
     var key = key
     var entries: [Entry] = []
+    entries.reserveCapacity(shipment.offsets.count)
     let hasher = SHA256()
+    var content: [UInt8] = []
     range = try shipment.extend(known, hasher) { (event) throws(LogError) in
       if event.kind == .keyRotation {
         let record = KeyRecord(event.data.array(), logID: shipment.logID, epochID: shipment.epochID)
         if let record, record.previous == key { key = record.publicKey }
       }
       if event.isControl { return }
-      let digest = hasher.hash(ContentDigest.content(of: event))
+      ContentDigest.content(of: event, into: &content)
+      let digest = hasher.hash(content)
       entries.append(
         Entry(
-          offset: event.offset, id: event.id, digest: digest.bytes.rawSpan.id(0), reason: reason(event), fact: ItemFact(event),
+          offset: event.offset, id: event.id, digest: digest.leading, reason: reason(event), fact: ItemFact(event),
           attachments: Self.attachments(event)))
     }
     base = known.size

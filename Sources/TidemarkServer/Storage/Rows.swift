@@ -36,14 +36,19 @@ final class Rows {
   /// Runs text of several statements.
   func execute(_ sql: String) throws(LogError) { try database.execute(sql, what) }
 
+  /// A statement to be bound and run by the caller, many times over.
+  func prepared(_ sql: String) throws(LogError) -> Statement {
+    if let known = statements[sql] { return known }
+    let statement = try database.prepare(sql, what)
+    statements[sql] = statement
+    return statement
+  }
+
+  /// How many rows the last statement that was to change any has changed.
+  var changedRowCount: Int { database.changedRowCount }
+
   private func statement(_ sql: String, _ values: [RowValue]) throws(LogError) -> Statement {
-    let statement: Statement
-    if let known = statements[sql] {
-      statement = known
-    } else {
-      statement = try database.prepare(sql, what)
-      statements[sql] = statement
-    }
+    let statement = try prepared(sql)
     for (index, value) in values.enumerated() {
       switch value {
       case .number(let number): try statement.bind(index + 1, number)
