@@ -30,6 +30,7 @@ let package = Package(
     .library(name: "TidemarkReplication", targets: ["TidemarkReplication", "TidemarkProtocol"]),
     .executable(name: "tidemark", targets: ["TidemarkTool"]),
     .executable(name: "tidemark-simulate", targets: ["Simulation"]),
+    .executable(name: "tidemark-load", targets: ["Load"]),
   ],
   targets: [
     .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
@@ -71,6 +72,9 @@ let package = Package(
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], path: "Tests/TestSupport", swiftSettings: strict),
     .executableTarget(
       name: "Simulation", dependencies: ["TestSupport", "TidemarkLog"], path: "Tests/Simulation", swiftSettings: strict + seededBugs),
+    .executableTarget(
+      name: "Load", dependencies: ["CCurl", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkReplication"],
+      path: "Tests/Load", swiftSettings: strict),
     .testTarget(name: "TidemarkLogTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),
     .testTarget(
       name: "TidemarkProjectionsTests", dependencies: ["TestSupport", "TidemarkLog", "TidemarkProjections"], swiftSettings: tests),

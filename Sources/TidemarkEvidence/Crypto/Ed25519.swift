@@ -2,9 +2,9 @@ internal import CSodium
 internal import TidemarkLog
 
 /// Ed25519 (RFC 8032) with libsodium.
-enum Ed25519 {
-  static let seedByteCount = 32
-  static let signatureByteCount = 64
+package enum Ed25519 {
+  package static let seedByteCount = 32
+  package static let signatureByteCount = 64
 
   /// libsodium asks for this before anything else; it may be called any number of times, from any thread.
   private static let isReady: Bool = sodium_init() >= 0
@@ -12,7 +12,7 @@ enum Ed25519 {
   static func checkReady() { precondition(isReady, "libsodium can't be started") }
 
   /// Both keys that a seed stands for: the secret one as libsodium has it, seed and public key.
-  static func keys(seed: [UInt8]) -> (publicKey: [UInt8], secretKey: [UInt8]) {
+  package static func keys(seed: [UInt8]) -> (publicKey: [UInt8], secretKey: [UInt8]) {
     checkReady()
     precondition(seed.count == seedByteCount)
     var publicKey = [UInt8](repeating: 0, count: 32)
@@ -22,7 +22,7 @@ enum Ed25519 {
     return (publicKey, secretKey)
   }
 
-  static func sign(_ message: [UInt8], secretKey: [UInt8]) -> [UInt8] {
+  package static func sign(_ message: [UInt8], secretKey: [UInt8]) -> [UInt8] {
     checkReady()
     precondition(secretKey.count == 64)
     var signature = [UInt8](repeating: 0, count: signatureByteCount)
@@ -32,7 +32,7 @@ enum Ed25519 {
   }
 
   /// False also for a key or signature of a wrong length.
-  static func isValid(_ signature: [UInt8], of message: [UInt8], publicKey: [UInt8]) -> Bool {
+  package static func isValid(_ signature: [UInt8], of message: [UInt8], publicKey: [UInt8]) -> Bool {
     checkReady()
     guard signature.count == signatureByteCount, publicKey.count == 32 else { return false }
     return unsafe crypto_sign_ed25519_verify_detached(signature, message, UInt64(message.count), publicKey) == 0

@@ -80,7 +80,7 @@ package struct DeviceSession: Sendable {
   private var isTokenFresh = false
   private var needsHandshake = true
   private var conflicts = 0
-  private(set) var sender: EventID?
+  package private(set) var sender: EventID?
   private(set) var generation: EventID?
   package private(set) var limits = Limits()
   /// The first offset of the next shipment.

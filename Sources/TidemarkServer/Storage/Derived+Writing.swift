@@ -90,7 +90,11 @@ extension Derived {
     // No `RETURNING`, which makes a table of what it returns each time.
     let insertion = try rows.prepared("INSERT INTO events VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING")
     for entry in examination.entries {
-      if let verdict = try enter(entry, tenant, position, insertion) { verdicts.append(verdict) } else if entry.fact != nil { facts.append(entry) }
+      if let verdict = try enter(entry, tenant, position, insertion) {
+        verdicts.append(verdict)
+      } else if entry.fact != nil {
+        facts.append(entry)
+      }
       for attachment in entry.attachments {
         try rows.run(
           "INSERT INTO awaited VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", .number(position.number), RowValue(entry.offset),
@@ -124,7 +128,9 @@ extension Derived {
   }
 
   /// Enters the id of an event, if it is new. Nil if the event is accepted by that.
-  private func enter(_ entry: Examination.Entry, _ tenant: Int64, _ position: Position, _ insertion: Statement) throws -> Verdict? {
+  private func enter(
+    _ entry: Examination.Entry, _ tenant: Int64, _ position: Position, _ insertion: Statement
+  ) throws -> Verdict? {
     try insertion.bind(1, tenant)
     try insertion.bind(2, entry.id)
     try insertion.bind(3, entry.digest)
