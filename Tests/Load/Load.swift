@@ -19,9 +19,9 @@ struct Load {
       --within SECONDS       the devices connect one after another in this time (0: at once)
       --at-most SECONDS      give up after so long (600)
 
-    Enrols the devices and makes their shipments, which is not timed. Then prints a line of JSON: seconds until the last device had its last receipt, events a second,
-    from each device's connecting to its last receipt the median, the 99th percentile and the slowest, what was refused, and how many devices
-    were not served. Exit code 1 if that is any.
+    Enrols the devices and makes their shipments, which is not timed. Then prints a line of JSON: seconds until the last device had its
+    last receipt, events a second, from each device's connecting to its last receipt the median, the 99th percentile and the slowest, what
+    was refused, and how many devices were not served. Exit code 1 if that is any.
 
     """
 

@@ -65,7 +65,7 @@ final class Fixture {
 
   private func begin() throws {
     guard let credentials = try store.load(), let grant = credentials.grant else { return }
-    let shipper = try Shipper(evidence, keys: keys, publicKey: credentials.publicKey, grant: grant)
+    let shipper = try Shipper(evidence, keys: keys, publicKey: credentials.publicKey, grant: grant, preparedCount: 1)
     core = ReplicatorCore([shipper], store: store, conditions: conditions)
     core.start(now: now)
   }
@@ -102,6 +102,7 @@ final class Fixture {
       case .send(let request):
         sent += 1
         requests.append(request)
+        core.prepare()
         core.received(exchange(request), now: now)
       case .hold, .wait(nil): return
       case .wait(let deadline?):
@@ -112,6 +113,11 @@ final class Fixture {
         now = deadline
       }
     }
+  }
+
+  /// The request that is sent now; nil if none is.
+  func next() -> HTTPRequest? {
+    if case .send(let request) = core.poll(now: now) { request } else { nil }
   }
 
   /// Time passes, and nothing else.

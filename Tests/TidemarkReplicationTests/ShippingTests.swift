@@ -33,6 +33,24 @@ import TidemarkReplication
     try fixture.expectAllAccepted()
   }
 
+  @Test("what is shipped next is put together while a request is under way") func prepares() throws {
+    let fixture = try Fixture()
+    try fixture.append(10)
+    fixture.run(requests: 2)
+    let first = try #require(fixture.next())
+    try fixture.append(5)
+    fixture.core.prepare()
+    // These are too late for the next one.
+    try fixture.append(5)
+    fixture.core.received(fixture.exchange(first), now: fixture.now)
+    let second = try #require(fixture.next())
+    let identity = fixture.log.identity
+    #expect(try Shipment(second.body, logID: identity.logID, epochID: identity.epochID).offsets.count == 5)
+    fixture.core.received(fixture.exchange(second), now: fixture.now)
+    fixture.run()
+    try fixture.expectAllAccepted()
+  }
+
   @Test("many requests, and the same again after the process began anew") func restarts() throws {
     let fixture = try Fixture()
     for _ in 0..<20 {

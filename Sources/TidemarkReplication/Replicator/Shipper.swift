@@ -26,6 +26,8 @@ package final class Shipper: Lane {
   private var now: UInt64 = 0
   private var sentAt: UInt64 = 0
   private var sent: Range<Offset>?
+  /// How many events at least are put together ahead. Fewer are put together quickly, and more of them may come until they are sent.
+  private let preparedCount: Offset
   /// What is likely to be sent next.
   private var prepared: (bytes: [UInt8], offsets: Range<Offset>)?
   /// No event of a caller lies between the next offset and this one.
@@ -35,12 +37,14 @@ package final class Shipper: Lane {
 
   /// Takes up what was kept. Throws errors of the file system.
   package init(
-    _ evidence: Evidence, keys: any SigningKeyProvider, publicKey: [UInt8], grant: Credentials.Grant, priority: LanePriority = .normal
+    _ evidence: Evidence, keys: any SigningKeyProvider, publicKey: [UInt8], grant: Credentials.Grant, priority: LanePriority = .normal,
+    preparedCount: Offset = 1_000
   ) throws {
     self.evidence = evidence
     self.keys = keys
     self.publicKey = publicKey
     self.priority = priority
+    self.preparedCount = preparedCount
     log = evidence.log
     policy = try Policy(server: grant.serverKey)
     session = DeviceSession(log: log.identity.logID, epoch: log.identity.epochID)
@@ -138,11 +142,8 @@ package final class Shipper: Lane {
     }
   }
 
-  /// Fewer events are put together quickly, and more of them may have come until then.
-  private static let leastPrepared: Offset = 1_000
-
   package func prepare() {
-    guard session.state == .shipping, prepared == nil, let from = sent?.upperBound, log.durable >= from + Self.leastPrepared else { return }
+    guard session.state == .shipping, prepared == nil, let from = sent?.upperBound, log.durable >= from + preparedCount else { return }
     // Whatever goes wrong: the attempt meets it, too, and tells.
     prepared = try? makeShipment(from: from, byteLimit: session.byteLimit, session.limits)
   }
