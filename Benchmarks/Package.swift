@@ -24,7 +24,9 @@ let package = Package(
       name: "TidemarkBenchmark",
       dependencies: [
         "BenchmarkSupport", "CBaseline", .product(name: "TidemarkLog", package: "tidemark"),
-        .product(name: "TidemarkEvidence", package: "tidemark"),
+        .product(name: "TidemarkEvidence", package: "tidemark"), .product(name: "TidemarkReplication", package: "tidemark"),
+        // Programs that are started.
+        .product(name: "tidemark", package: "tidemark"), .product(name: "tidemark-load", package: "tidemark"),
         .product(name: "TidemarkProjections", package: "tidemark"), .product(name: "TidemarkSQLite", package: "tidemark"),
       ],
       swiftSettings: settings),

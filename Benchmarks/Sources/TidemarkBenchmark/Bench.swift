@@ -9,6 +9,8 @@ struct Bench: Sendable {
   var device: String?
   var rounds = 15
   var isQuick = false
+  /// What the case `shipping` needs besides this program; nil without it.
+  var shipping: ShippingPrograms?
   /// Lines of departures to store; nil without that input.
   var departures: String?
   /// What the same departures take in an outbox table of SQLite, indexes included; nil if not measured.

@@ -19,7 +19,7 @@ struct Child {
     output = pipe
   }
 
-  private static func ownPath() throws -> String {
+  static func ownPath() throws -> String {
     var buffer = [CChar](repeating: 0, count: 4096)
     let count = try check(readlink("/proc/self/exe", &buffer, buffer.count), "finding this executable")
     return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)

@@ -4,6 +4,7 @@ let cases: [(name: String, run: @Sendable (Bench) async throws -> [Measurement])
   ("append", measureAppend), ("batch", measureBatch), ("written", measureWritten), ("threads", measureThreads),
   ("replay", measureReplay), ("sealing", measureSealing), ("device", measureDevice), ("opening", measureOpening),
   ("memory", measureMemory), ("size", measureSize), ("sqlite", measureSQLite), ("fold", measureFold), ("evidence", measureEvidence),
+  ("shipping", measureShipping),
 ]
 
 let help = """
@@ -17,6 +18,8 @@ let help = """
     --departures FILE         departures, one a line: id, type, subject, time, data, divided by tabs
     --outbox-byte-count N     what they take in an outbox table of SQLite
     --vacuumed-byte-count N   the same after VACUUM
+    --shipping FOLDER         certificate.pem, key.pem, and the programs of Benchmarks/Shipping
+    --postgresql FOLDER       the socket of a PostgreSQL that may be written to
     --fact NAME=VALUE         a fact for the report; can be repeated
     --json FILE, --markdown FILE  where to write the report
 
@@ -49,6 +52,10 @@ struct Options {
       case "--departures": bench.departures = value
       case "--outbox-byte-count": bench.outboxByteCount = try byteCount(value, for: option)
       case "--vacuumed-byte-count": bench.vacuumedByteCount = try byteCount(value, for: option)
+      case "--shipping":
+        bench.shipping = ShippingPrograms(
+          certificate: value + "/certificate.pem", key: value + "/key.pem", sink: value + "/sink", client: value + "/postgresql")
+      case "--postgresql": bench.shipping?.postgresql = value
       case "--fact":
         let parts = value.split(separator: "=", maxSplits: 1)
         facts.append((String(parts.first ?? ""), String(parts.last ?? "")))

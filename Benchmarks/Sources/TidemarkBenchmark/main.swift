@@ -27,6 +27,7 @@ do {
   case ("child-append", 2): try childAppend(arguments[1])
   case ("child-idle", 2): try childIdle(arguments[1])
   case ("child-fold", 2): try childFold(arguments[1])
+  case ("child-replicate", 4): try await childReplicate(arguments[1], arguments[2], seconds: Int(arguments[3]) ?? 0)
   case ("--help", _), (nil, _): write(help, to: 1)
   default: try await run(Options(arguments))
   }

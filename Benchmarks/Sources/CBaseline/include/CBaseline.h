@@ -100,3 +100,6 @@ int baseline_spawn(const char *path, char *const arguments[], int *output);
 int baseline_kill(int process);
 /// Runs `body(context, index)` in `threadCount` threads at once and waits for all of them.
 int baseline_run_threads(size_t threadCount, void (*body)(void *context, size_t index), void *context);
+
+// Sends a byte through a TCP connection to a thread of this process, which sends it back.
+int baseline_round_trip(void);
