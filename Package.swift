@@ -71,7 +71,9 @@ let package = Package(
       swiftSettings: strict),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], path: "Tests/TestSupport", swiftSettings: strict),
     .executableTarget(
-      name: "Simulation", dependencies: ["TestSupport", "TidemarkLog"], path: "Tests/Simulation", swiftSettings: strict + seededBugs),
+      name: "Simulation",
+      dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkServer", "TidemarkText"],
+      path: "Tests/Simulation", swiftSettings: strict + seededBugs),
     .executableTarget(
       name: "Load", dependencies: ["CCurl", "TidemarkEvidence", "TidemarkLog", "TidemarkProtocol", "TidemarkReplication"],
       path: "Tests/Load", swiftSettings: strict),

@@ -36,6 +36,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "network"))
 from proxy import Proxy  # noqa: E402
 
 TENANT = "acme"
+# Seeded bugs that no kill can show: tidemark-simulate cuts the power.
+ONLY_POWER_CUTS = {"acknowledgedBeforeSync", "serverDirectoryNotSynced"}
 # Of a hundred rounds. Half-open and slow connections cost seconds, so there are few.
 NETWORK = {"none": 20, "refused": 10, "request-cut": 26, "reply-lost": 26, "reply-cut": 10, "delay": 4, "portal-page": 2, "half-open": 1, "slow": 1}
 KILL_DEVICE, KILL_DEVICE_AT_CALL, KILL_SERVER, KILL_SERVER_AT_CALL = "kill device", "kill device at a call", "kill server", "kill server at a call"
@@ -339,6 +341,7 @@ def gate(options):
     """Runs the campaign with each bug; all have to be found, and without one nothing may be."""
     source = (pathlib.Path(__file__).resolve().parent.parent / "Sources/TidemarkServer/Storage/ServerBug.swift").read_text()
     bugs = [line.split()[1] for line in source.splitlines() if line.startswith("  case ")]
+    bugs = [bug for bug in bugs if bug not in ONLY_POWER_CUTS]
     missed = []
     for bug in [None, *bugs]:
         environment = {**os.environ, "TIDEMARK_SERVER_BUG": bug or ""}

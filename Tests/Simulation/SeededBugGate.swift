@@ -1,5 +1,6 @@
 import TestSupport
 import TidemarkLog
+import TidemarkServer
 
 /// Switches each seeded bug on in turn: every layer that claims to catch it must report a broken invariant. Then the control: the same
 /// pieces of work without a bug, in which nothing may be broken.
@@ -21,6 +22,7 @@ struct SeededBugGate {
   private static let exhaustiveInUse = Claim(layer: ExhaustiveLayer.name, states: 40_000, firstPiece: 2)
   private static let fault = Claim(layer: FaultLayer.name, states: 100_000)
   private static let flip = Claim(layer: FlipLayer.name, states: 20_000)
+  private static let server = Claim(layer: ServerLayer.name, states: 600)
 
   /// Without a default, so that no bug goes without a claim.
   private static func claims(_ bug: SeededBug) -> [Claim] {
@@ -37,6 +39,25 @@ struct SeededBugGate {
     }
   }
 
+  /// A mistake in the engine or in the server.
+  private struct Bug {
+    var name: String
+    var claims: [Claim]
+    var setActive: (Bool) -> Void
+  }
+
+  #if TIDEMARK_SEEDED_BUGS
+    private static var bugs: [Bug] {
+      let engine = SeededBug.allCases.map { bug in
+        Bug(name: bug.rawValue, claims: claims(bug)) { isActive in unsafe SeededBug.active = isActive ? bug : nil }
+      }
+      let ofServer = ServerBug.allCases.map { bug in
+        Bug(name: bug.rawValue, claims: [server]) { isActive in ServerBug.active = isActive ? bug : nil }
+      }
+      return engine + ofServer
+    }
+  #endif
+
   /// By name.
   let layers: [String: any Layer]
   let workers: Int
@@ -52,12 +73,12 @@ struct SeededBugGate {
     /// Prints one line per claim, one per control, and one in all. True if every claim held and no control broke.
     func run() async -> Bool {
       let start = ContinuousClock().now
-      let bugs = SeededBug.allCases.filter { only == nil || only == $0.rawValue }
+      let bugs = Self.bugs.filter { only == nil || only == $0.name }
       var caught = 0
       var used: [String: Range<Int>] = [:]
       for bug in bugs {
-        var holds = !Self.claims(bug).isEmpty
-        for claim in Self.claims(bug) {
+        var holds = !bug.claims.isEmpty
+        for claim in bug.claims {
           let result = await check(bug, claim)
           holds = holds && result.isCaught
           guard !result.pieces.isEmpty else { continue }
@@ -74,15 +95,15 @@ struct SeededBugGate {
     }
 
     /// Whether the layer catches the bug, and the pieces of work that it looked at.
-    private func check(_ bug: SeededBug, _ claim: Claim) async -> (isCaught: Bool, pieces: Range<Int>) {
+    private func check(_ bug: Bug, _ claim: Claim) async -> (isCaught: Bool, pieces: Range<Int>) {
       guard let layer = layers[claim.layer] else { return (false, 0..<0) }
       let limit = states ?? claim.states
-      unsafe SeededBug.active = bug
+      bug.setActive(true)
       let result = await LayerRun(layer: layer, bounds: .init(firstPiece: claim.firstPiece, states: limit), workers: 1).run()
-      unsafe SeededBug.active = nil
+      bug.setActive(false)
       let isCaught = result.broken != nil && result.states <= limit
       let answer = result.broken == nil ? "no" : isCaught ? "yes" : "late"
-      var line = "bug=\(bug.rawValue) layer=\(claim.layer) caught=\(answer) states=\(result.states)"
+      var line = "bug=\(bug.name) layer=\(claim.layer) caught=\(answer) states=\(result.states)"
       if let broken = result.broken { line += " invariant=\(broken.invariant ?? "error") workload=\(broken.number)" }
       say(line + " seconds=\((result.seconds * 10).rounded() / 10)")
       return (isCaught, claim.firstPiece..<claim.firstPiece + result.pieces)
@@ -102,12 +123,12 @@ struct SeededBugGate {
     }
 
     static func activate(_ name: String) -> Bool {
-      guard let bug = SeededBug(rawValue: name) else { return false }
-      unsafe SeededBug.active = bug
+      guard let bug = bugs.first(where: { $0.name == name }) else { return false }
+      bug.setActive(true)
       return true
     }
 
-    static func isKnown(_ name: String) -> Bool { SeededBug(rawValue: name) != nil }
+    static func isKnown(_ name: String) -> Bool { bugs.contains { $0.name == name } }
   #else
     static let isBuilt = false
     func run() async -> Bool { false }

@@ -3,10 +3,11 @@ struct Settings: Sendable {
   static let usage = """
     usage: tidemark-simulate [options]
 
-    Runs the engine on a simulated disk, breaks the disk in every way it knows, and checks the invariants of Specs/recovery.md.
+    Runs the engine, and a server, on a simulated disk, breaks the disk in every way it knows, and checks the invariants of
+    Specs/recovery.md and Specs/protocol.md.
     Prints one line per layer; exits with 1 if an invariant was broken, and says how to see it again.
 
-      --layer NAME     only this layer: cut, exhaustive, fault or flip
+      --layer NAME     only this layer: cut, exhaustive, fault, flip or server
       --seconds S      stop a layer after so many seconds
       --states N       stop a layer after so many states; default: what --ci does
       --seed S         another seed; default 1

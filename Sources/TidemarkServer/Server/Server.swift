@@ -55,10 +55,9 @@ package final class Server: RequestHandler {
     environment: Environment = Environment(fileSystem: POSIXFileSystem(), clock: SystemClock(), random: SystemRandom())
   ) throws {
     let files = environment.fileSystem
-    if try files.status(path) == nil {
-      try files.makePrivateDirectory(path)
-      try files.syncDirectory(files.directory(of: path))
-    }
+    if try files.status(path) == nil { try files.makePrivateDirectory(path) }
+    // Also of one that is there: who made it may have been killed before this.
+    if !seeded(.serverDirectoryNotSynced) { try files.syncDirectory(files.directory(of: path)) }
     self.path = path
     self.options = options
     self.environment = environment

@@ -36,6 +36,7 @@ package final class EmbeddedStorage: Storage {
     // Shipments come compressed.
     options.compression = .none
     options.program = "tidemark server"
+    if seeded(.acknowledgedBeforeSync) { options.durability = .written }
     let logPath = "\(path)/ingest"
     // A directory may be there without a log: a crash left it.
     do { try Log.create(at: logPath, options: options, environment: environment) } catch LogError.Code.alreadyExists {}
@@ -92,6 +93,10 @@ package final class EmbeddedStorage: Storage {
     try Self.catchUp(rows, log)
     var results = [(any Error)?](repeating: nil, count: writes.count)
     try rows.rows.execute("BEGIN IMMEDIATE")
+    if seeded(.changeNumberBeforeCommit) {
+      for write in writes { _ = try? rows.decide(write, seconds: UInt64(max(0, time.nanoseconds / 1_000_000_000))) }
+      try rows.keepOnlyChangeNumbers()
+    }
     var decided: [(decision: Decision, event: NewEvent)] = []
     for (index, write) in writes.enumerated() {
       do {
@@ -109,8 +114,10 @@ package final class EmbeddedStorage: Storage {
       return results
     }
     if seeded(.rowsBeforeLog) {
-      for (index, decision) in decided.enumerated() { try rows.enter(decision.decision, at: log.size + UInt64(index)) }
-      try rows.setNext(log.size + UInt64(decided.count))
+      // The first commit brings the log's session as well.
+      let next = log.size + (try log.statistics().commitCount == 0 ? 1 : 0)
+      for (index, decision) in decided.enumerated() { try rows.enter(decision.decision, at: next + UInt64(index)) }
+      try rows.setNext(next + UInt64(decided.count))
       try rows.rows.execute("COMMIT")
     }
     let appended = try log.append(decided.map(\.event))

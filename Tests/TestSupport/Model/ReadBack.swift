@@ -66,6 +66,13 @@ package struct Violation: Error, Sendable, Equatable, CustomStringConvertible {
     case i9 = "I9"
     case i10 = "I10"
     case i11 = "I11"
+    // Of replication, in `Specs/protocol.md`.
+    case r1 = "R1"
+    case r3 = "R3"
+    case r5 = "R5"
+    case r6 = "R6"
+    case r9 = "R9"
+    case r12 = "R12"
     /// An operation ended otherwise than its contract says.
     case operation = "operation"
   }
