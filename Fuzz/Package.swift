@@ -42,6 +42,10 @@ let package = Package(
       name: "TidemarkReplication",
       dependencies: ["CCurl", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkProtocol", "TidemarkText"],
       swiftSettings: settings),
+    // Of the server what it makes of a shipment; the rest has no bytes of others to read that these targets don't.
+    .target(
+      name: "TidemarkServer", dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkProtocol"],
+      sources: ["Ingest/Examination.swift", "Ingest/ShipmentRecord.swift", "Ingest/Verdict.swift"], swiftSettings: settings),
     .target(
       name: "TidemarkTool",
       dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkReplication", "TidemarkText"],
@@ -49,7 +53,10 @@ let package = Package(
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], swiftSettings: settings),
     .executableTarget(
       name: "TidemarkFuzz",
-      dependencies: ["TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkText", "TidemarkTool"],
+      dependencies: [
+        "TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkProtocol", "TidemarkServer", "TidemarkText",
+        "TidemarkTool",
+      ],
       swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])], linkerSettings: [.unsafeFlags([sanitizers])]),
   ]
 )

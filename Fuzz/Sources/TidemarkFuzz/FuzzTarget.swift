@@ -11,6 +11,8 @@ enum FuzzTarget: String, CaseIterable {
   case values
   case definitions
   case notes
+  case shipments
+  case messages
 
   func run(_ bytes: [UInt8]) {
     switch self {
@@ -25,6 +27,8 @@ enum FuzzTarget: String, CaseIterable {
     case .values: ValuesTarget.run(bytes)
     case .definitions: DefinitionsTarget.run(bytes)
     case .notes: NotesTarget.run(bytes)
+    case .shipments: ShipmentsTarget.run(bytes)
+    case .messages: MessagesTarget.run(bytes)
     }
   }
 
@@ -40,6 +44,8 @@ enum FuzzTarget: String, CaseIterable {
     case .values: ValuesTarget.corpus()
     case .definitions: DefinitionsTarget.corpus()
     case .notes: NotesTarget.corpus()
+    case .shipments: ShipmentsTarget.corpus()
+    case .messages: MessagesTarget.corpus()
     }
   }
 }

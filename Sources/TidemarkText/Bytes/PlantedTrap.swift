@@ -13,6 +13,10 @@ package enum PlantedTrap: String, CaseIterable, Sendable {
   case definitions
   /// Base64 of a note may end in the middle of four characters, too.
   case notes
+  /// What a shipment says of lost events may reach beyond its frame.
+  case shipments
+  /// The range of a shipment's answer may end before it begins.
+  case messages
 
   #if TIDEMARK_PLANTED_TRAPS
     // Set before anything runs.
