@@ -7,9 +7,10 @@ The second form wants an executable that was built with TIDEMARK_SEEDED_BUGS=1: 
 find something.
 
 Real processes over real TLS: `tidemark append` and `tidemark replicate` on each device, `tidemark serve` behind a network that misbehaves (network/proxy.py).
-In a round something happens: the connection is cut or misused, the device's process or the server's is killed at a random instant or at a random
-system call. Ids are drawn so that one in twenty was used by another device with the same content, and one in a hundred with other content. In
-the end, without any trouble, everything is shipped, and compared with what `append` acknowledged: nothing lost, nothing double, change numbers
+In a round something happens: the connection is cut or misused, shipments that were sent are sent again by somebody else, out of order, the server's
+name can't be resolved, the device's clock or the server's is off by up to 20 years, the device's process or the server's is killed at a random
+instant or at a random system call. Ids are drawn so that one in twenty was used by another device with the same content, and one in a hundred with
+other content. In the end, without any trouble, everything is shipped, and compared with what `append` acknowledged: nothing lost, nothing double, change numbers
 without a gap, receipts that an audit accepts, a server that never forgot anything, and whose rows are the same when they are made again from its
 log. Prints one line; exit code 1 if anything is wrong.
 """
@@ -39,7 +40,14 @@ TENANT = "acme"
 # Seeded bugs that no kill can show: tidemark-simulate cuts the power.
 ONLY_POWER_CUTS = {"acknowledgedBeforeSync", "serverDirectoryNotSynced"}
 # Of a hundred rounds. Half-open and slow connections cost seconds, so there are few.
-NETWORK = {"none": 20, "refused": 10, "request-cut": 26, "reply-lost": 26, "reply-cut": 10, "delay": 4, "portal-page": 2, "half-open": 1, "slow": 1}
+NETWORK = {
+    "none": 10, "refused": 8, "request-cut": 22, "reply-lost": 22, "reply-cut": 8, "delay": 4, "portal-page": 2, "half-open": 1, "slow": 1, "replay": 14,
+    "name gone": 8}
+DAY = 86_400
+# How far the wall clock of a process is off, in seconds. At the last ones the certificate is not valid any more, or not yet.
+CLOCKS = {0: 70, -DAY: 5, DAY: 5, -5 * 365 * DAY: 8, 5 * 365 * DAY: 8, -20 * 365 * DAY: 2, 20 * 365 * DAY: 2}
+CERTIFICATE_YEARS = 10
+NAME = "tidemark.test"
 KILL_DEVICE, KILL_DEVICE_AT_CALL, KILL_SERVER, KILL_SERVER_AT_CALL = "kill device", "kill device at a call", "kill server", "kill server at a call"
 TROUBLE = {"network": 50, KILL_DEVICE: 16, KILL_DEVICE_AT_CALL: 12, KILL_SERVER: 14, KILL_SERVER_AT_CALL: 8}
 
@@ -50,6 +58,12 @@ def at_call(number, command):
             "-e", f"inject=all:signal=KILL:when={number}", *command]
 
 
+def misled(folder, clock=0, is_name_gone=False):
+    """The environment of a process that is told a wrong time, or no address."""
+    return {**os.environ, "LD_PRELOAD": str(folder / "misled.so"), "TIDEMARK_TEST_CLOCK": str(clock),
+            "TIDEMARK_TEST_DNS": f"-{NAME}" if is_name_gone else NAME}
+
+
 def drawn(generator, weights):
     return generator.choices(list(weights), list(weights.values()))[0]
 
@@ -57,8 +71,8 @@ def drawn(generator, weights):
 class Server:
     """`tidemark serve`, which comes back whenever it ends. The proxies are told its port."""
 
-    def __init__(self, tidemark, folder):
-        self.tidemark, self.folder = tidemark, folder
+    def __init__(self, tidemark, folder, generator):
+        self.tidemark, self.folder, self.generator = tidemark, folder, generator
         self.directory = folder / "server"
         self.certificate = folder / "certificate.pem"
         self.proxies = []
@@ -67,11 +81,19 @@ class Server:
         self.next_call = None
         self.port = None
         self.is_over = False
+        self.is_calm = True
+        self.clocks = collections.Counter()
         self.lock = threading.Lock()
         subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-keyout",
-             str(folder / "key.pem"), "-out", str(self.certificate), "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
-            check=True, capture_output=True)
+            [shutil.which("cc") or "clang", "-O1", "-shared", "-fPIC", "-o", str(folder / "misled.so"),
+             str(pathlib.Path(__file__).resolve().parent / "network/misled.c"), "-ldl"],
+            check=True)
+        # Made by a clock that is behind, so that it is valid for clocks that are wrong by some years.
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", str(2 * CERTIFICATE_YEARS * 365),
+             "-keyout", str(folder / "key.pem"), "-out", str(self.certificate), "-subj", "/CN=127.0.0.1", "-addext",
+             f"subjectAltName=IP:127.0.0.1,DNS:{NAME}"],
+            check=True, capture_output=True, env=misled(folder, -CERTIFICATE_YEARS * 365 * DAY))
         self.ready = threading.Event()
         threading.Thread(target=self._keep_running, daemon=True).start()
         if not self.ready.wait(60):
@@ -85,8 +107,11 @@ class Server:
                        str(self.folder / "key.pem"), "--rate", "1000000"]
             if call:
                 command = at_call(call, command)
+            clock = 0 if self.is_calm else drawn(self.generator, CLOCKS)
+            self.clocks["server's clock wrong" if clock else "server's clock right"] += 1
             with open(self.folder / "server.txt", "ab") as errors:
-                process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, start_new_session=True)
+                process = subprocess.Popen(
+                    command, stdout=subprocess.PIPE, stderr=errors, start_new_session=True, env=misled(self.folder, clock))
             line = process.stdout.readline().decode()
             if line.startswith("listening on "):
                 port = int(line.strip().rsplit(":", 1)[1])
@@ -118,7 +143,8 @@ class Server:
         self.kill()
 
     def start_calmly(self):
-        """Ends whatever goes on, and starts it without a tracer."""
+        """Ends whatever goes on, and starts it without a tracer, and with the right time."""
+        self.is_calm = True
         with self.lock:
             self.next_call = None
         self.kill()
@@ -188,19 +214,21 @@ class Device:
         self.server, self.ledger, self.generator = server, ledger, generator
         self.name = f"device-{number}"
         self.log = str(folder / self.name)
-        self.proxy = Proxy(server.port)
+        self.folder = folder
+        self.proxy = Proxy(server.port, str(server.certificate), str(folder / "key.pem"), number)
         server.proxies.append(self.proxy)
         self.pending = []
         self.saved = []
         self.counts = collections.Counter()
         self.run("init", self.log)
         code = server.admin("code", TENANT)
-        enrolled = self.run("enrol", self.log, "--server", f"https://127.0.0.1:{self.proxy.port}", "--code", code, "--ca", str(server.certificate))
+        enrolled = self.run("enrol", self.log, "--server", f"https://{NAME}:{self.proxy.port}", "--code", code, "--ca", str(server.certificate))
         self.policy = folder / f"{self.name}.policy"
         self.server_key = enrolled.split()[-1]
 
     def run(self, *arguments):
-        return subprocess.run([self.server.tidemark, *arguments], check=True, capture_output=True, text=True).stdout
+        return subprocess.run(
+            [self.server.tidemark, *arguments], check=True, capture_output=True, text=True, env=misled(self.folder)).stdout
 
     def audit(self):
         """What an audit by the device's keys and the server's says."""
@@ -210,14 +238,14 @@ class Device:
             [self.server.tidemark, "audit", self.log, "--policy", str(self.policy), "--receipted", "--json"], capture_output=True, text=True)
         return json.loads(done.stdout)["verdict"]
 
-    def attempt(self, arguments, text=None, call=None, kill_after=None, allowed=(0,)):
+    def attempt(self, arguments, text=None, call=None, kill_after=None, allowed=(0,), clock=0, is_name_gone=False):
         """Runs the tool, which may be killed. Whether it ended with success."""
         command = [self.server.tidemark, *arguments]
         if call:
             command = at_call(call, command)
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE if text is not None else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True)
+            start_new_session=True, env=misled(self.folder, clock, is_name_gone))
         if kill_after is not None:
             threading.Timer(kill_after, lambda: process.poll() is None and os.killpg(process.pid, signal.SIGKILL)).start()
         try:
@@ -241,7 +269,8 @@ class Device:
         call = self.generator.randrange(1, 200) if self.generator.random() < 0.06 else None
         kill = self.generator.random() * 0.02 if call is None and self.generator.random() < 0.06 else None
         text = "".join(line + "\n" for line in self.pending).encode()
-        if self.attempt(["append", self.log, "-", "--type", "scan", "--id-from", "/id"], text, call, kill):
+        clock = drawn(self.generator, CLOCKS)
+        if self.attempt(["append", self.log, "-", "--type", "scan", "--id-from", "/id"], text, call, kill, clock=clock):
             self.saved += self.pending
             self.pending = []
 
@@ -250,9 +279,11 @@ class Device:
         trouble = drawn(self.generator, TROUBLE)
         self.counts[trouble] += 1
         call = kill = None
+        is_name_gone = False
         self.proxy.fault = "none"
         if trouble == "network":
             self.proxy.fault = drawn(self.generator, NETWORK)
+            is_name_gone = self.proxy.fault == "name gone"
             self.proxy.cut_at = self.generator.randrange(1, 9000)
             self.counts[f"network {self.proxy.fault}"] += 1
         elif trouble == KILL_DEVICE:
@@ -264,12 +295,20 @@ class Device:
         else:
             self.server.kill_at_call(self.generator.randrange(1, 700))
         # A failure that is to be tried again ends with 3, see `tidemark help`.
-        if self.attempt(["replicate", self.log, "--once"], call=call, kill_after=kill, allowed=(0, 3)):
+        clock = drawn(self.generator, CLOCKS)
+        self.counts["clock wrong"] += clock != 0
+        if self.attempt(
+                ["replicate", self.log, "--once"], call=call, kill_after=kill, allowed=(0, 3), clock=clock, is_name_gone=is_name_gone):
             self.counts["all accepted"] += 1
+            if is_name_gone:
+                raise SystemExit(f"{self.name}: everything was accepted without an address")
 
     def finish(self):
         """Without any trouble: everything is captured and accepted."""
         self.proxy.fault = "none"
+        self.proxy.send_again(len(self.proxy.recorded))
+        for status, count in self.proxy.replayed.items():
+            self.counts[f"sent again {status}"] += count
         while self.pending:
             self.capture()
         for _ in range(20):
@@ -370,11 +409,12 @@ def main():
     folder.mkdir(exist_ok=True)
     started = time.monotonic()
     ledger = Ledger()
-    server = Server(os.path.abspath(options.tidemark), folder)
+    server = Server(os.path.abspath(options.tidemark), folder, random.Random(options.seed))
     server.admin("tenant", TENANT)
     token = server.admin("office-token", TENANT)
     _, generation = all_changes(server, token)
     devices = [Device(server, folder, number, ledger, random.Random(options.seed * 1000 + number)) for number in range(options.devices)]
+    server.is_calm = False
     failures = []
 
     def work(device):
@@ -396,7 +436,9 @@ def main():
         device.finish()
     wrong, at_server, saved = compare(server, devices, token, generation)
     server.stop()
-    counts = sum((device.counts for device in devices), collections.Counter())
+    counts = sum((device.counts for device in devices), server.clocks)
+    if options.rounds >= 300 and not (counts["sent again 200"] and counts["network name gone"] and counts["clock wrong"]):
+        wrong.append(f"not every trouble was met: {dict(counts)}")
     details = " ".join(f"{name.replace(' ', '_')}={count}" for name, count in sorted(counts.items()))
     print(f"layer=exactly-once rounds={options.rounds} devices={options.devices} saved={saved} at_server={at_server} server_starts={server.starts} "
           f"{details} seconds={time.monotonic() - started:.0f} wrong={len(wrong)}")

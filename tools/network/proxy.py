@@ -4,10 +4,14 @@
     tools/network/proxy.py SERVER-PORT FAULT     listens, prints its port, and misbehaves so until it is ended
 
 In another program: `with Proxy(port) as proxy: proxy.fault = "reply-lost"`. It looks at bytes only, so it works with TLS as well as without, but for
-the faults that answer or replay by themselves, which need a connection without TLS.
+the faults that answer or replay by themselves, which need a connection without TLS. With the server's certificate and key, `replay` works with TLS,
+too, and sends shipments that it saw on earlier connections again between those of this one, in any order.
 """
 
+import collections
+import random
 import socket
+import ssl
 import struct
 import sys
 import threading
@@ -35,8 +39,13 @@ HALF_OPEN_SECONDS = 3.0
 class Proxy:
     """Forwards connections to a port; `fault` and `cut_at` (bytes until a cut) count for connections that begin after they were set."""
 
-    def __init__(self, port):
+    def __init__(self, port, certificate=None, key=None, seed=1):
         self.target = port
+        self.certificate, self.key = certificate, key
+        # Shipments that were seen, and how the server answered those that were sent again.
+        self.recorded = collections.deque(maxlen=64)
+        self.replayed = collections.Counter()
+        self._random = random.Random(seed)
         self.fault = "none"
         self.cut_at = 600
         self.connections = 0
@@ -96,6 +105,8 @@ class Proxy:
             while device.recv(65536):
                 pass
             return None
+        if fault == "replay" and self.certificate:
+            return self._relay(device)
         server = socket.create_connection(("127.0.0.1", self.target), timeout=10)
         server.settimeout(None)
         with self._lock:
@@ -110,6 +121,37 @@ class Proxy:
                 self._open.discard(server)
             _close(server)
         return None
+
+    def _relay(self, device):
+        """Takes the TLS off, forwards request by request, and sends earlier shipments again before and after each."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate, self.key)
+        device.settimeout(60)
+        with context.wrap_socket(device, server_side=True) as device, self._connect() as server:
+            while request := _message(device):
+                is_shipment = request.startswith(b"POST ") and b"/frames " in request.split(b"\r\n", 1)[0]
+                if is_shipment:
+                    self.send_again(self._random.randrange(3))
+                    self.recorded.append(request)
+                server.sendall(request)
+                reply = _message(server)
+                if is_shipment:
+                    self.send_again(self._random.randrange(3))
+                device.sendall(reply)
+
+    def send_again(self, count):
+        """Sends that many of the shipments that were seen to the server, in any order, and throws the answers away."""
+        for request in self._random.sample(list(self.recorded), min(count, len(self.recorded))):
+            try:
+                with self._connect() as server:
+                    server.sendall(request)
+                    self.replayed[_message(server).split(b" ", 2)[1].decode()] += 1
+            except (OSError, IndexError):
+                self.replayed["no answer"] += 1
+
+    def _connect(self):
+        connection = socket.create_connection(("127.0.0.1", self.target), timeout=10)
+        return ssl.create_default_context(cafile=self.certificate).wrap_socket(connection, server_hostname="127.0.0.1")
 
     def _replay(self, data):
         time.sleep(0.2)
@@ -183,6 +225,27 @@ class _Link:
             time.sleep(len(data) / 1024)
         target.sendall(data)
         return True
+
+
+def _message(connection):
+    """A request or an answer with all of its body; empty at the end of the connection."""
+    data = bytearray()
+    while b"\r\n\r\n" not in data:
+        piece = connection.recv(65536)
+        if not piece:
+            return b""
+        data += piece
+    head, _, body = bytes(data).partition(b"\r\n\r\n")
+    length = next((int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), 0)
+    # What was asked to say whether the body may come is told so.
+    if b"expect: 100-continue" in head.lower():
+        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+    while len(data) < len(head) + 4 + length:
+        piece = connection.recv(65536)
+        if not piece:
+            return b""
+        data += piece
+    return bytes(data)
 
 
 def _reset(connection):
