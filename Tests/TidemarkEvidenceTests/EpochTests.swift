@@ -62,8 +62,12 @@ import TidemarkLog
     #expect(report.verdict == .proven && report.receipts.map(\.size) == [1, 20, 51], "\(report.findings)")
     try fixture.evidence.rotateKey()
     let rotated = fixture.log.size
-    #expect(throws: LogError.self) { try fixture.evidence.checkpoint(at: rotated - 1) }
-    #expect(fixture.evidence.firstSignableSize == rotated)
+    // The old key signed what there was before it went, and nothing else below that.
+    let old = try fixture.evidence.checkpoint(at: rotated - 1)
+    #expect(!old.isSigned(by: try #require(try fixture.evidence.key)))
+    #expect(throws: LogError.self) { try fixture.evidence.checkpoint(at: rotated - 2) }
+    #expect(try fixture.evidence.signableSize(above: rotated - 2) == (rotated - 1, false))
+    #expect(try fixture.evidence.signableSize(above: rotated - 1) == (rotated, true))
     _ = try fixture.evidence.checkpoint(at: rotated)
   }
 }

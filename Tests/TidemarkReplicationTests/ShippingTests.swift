@@ -223,6 +223,30 @@ import TidemarkReplication
     try fixture.expectAllAccepted()
   }
 
+  @Test("what was saved before a key was changed is shipped in as many requests as it takes, although the old key is gone")
+  func rotationOfBacklog() throws {
+    let fixture = try Fixture()
+    fixture.server.limits.requestBytes = 400_000
+    fixture.fault = { $0.target.hasSuffix("/frames") ? .requestLost : nil }
+    var random = SeededRandom(seed: 1)
+    for _ in 0..<2 {
+      for _ in 0..<9 {
+        try fixture.log.append(NewEvent(type: "photo", data: (0..<100_000).map { _ in UInt8.random(in: 0...255, using: &random) }))
+      }
+      try fixture.evidence.rotateKey()
+      try fixture.append(3)
+      fixture.run(requests: 2, waits: 1)
+    }
+    try fixture.reopen()
+    fixture.fault = { _ in nil }
+    fixture.run()
+    #expect(fixture.status.state == .idle, "\(String(describing: fixture.status.trouble))")
+    try fixture.expectAllAccepted()
+    #expect(fixture.server.changes == 24)
+    let bodies = fixture.requests.filter { $0.target.hasSuffix("/frames") }.map(\.body.count)
+    #expect(bodies.allSatisfy { $0 <= 400_000 })
+  }
+
   @Test("events that were lost on the device are shipped as lost") func lost() throws {
     let fixture = try Fixture()
     for _ in 0..<30 { try fixture.append(20) }

@@ -168,8 +168,15 @@ public final class Evidence: Sendable {
     }
   }
 
-  /// The smallest size that can still be signed.
-  package var firstSignableSize: Offset { state.withLock { $0.isFirstKey ? 0 : $0.keyRecord + 1 } }
+  /// The smallest size above an offset that can be signed, or was; above it are only such, if the key in force signs it.
+  package func signableSize(above offset: Offset) throws -> (size: Offset, isOpen: Bool) {
+    try state.withLock { state in
+      let first = state.isFirstKey ? 0 : state.keyRecord + 1
+      if offset + 1 >= first { return (offset + 1, true) }
+      let known = try state.notes.notes.map { try Checkpoint($0.text).head.size }.filter { $0 > offset && $0 < first }.min()
+      return known.map { ($0, false) } ?? (first, true)
+    }
+  }
 
   /// The root at a size that was hashed. Throws as ``History/root(at:)``.
   package func root(at size: Offset) throws -> Digest256 { try state.withLock { try $0.history.root(at: size) } }
@@ -209,10 +216,42 @@ public final class Evidence: Sendable {
       let keys = try signingKeys()
       try catchUp(&state)
       let old = state.publicKey
+      if let old { try signAhead(old, keys, &state) }
       let publicKey = try changeKey(&state, keys)
       if let old { try keys.removeKey(publicKey: old) }
       return try VerifierKey(name: origin, kind: .note, publicKey: publicKey)
     }
+  }
+
+  /// Between two sizes that a key signs before it is replaced: so many bytes of records, or one event.
+  private static let stepByteCount = 256 << 10
+
+  /// Signs what no receipt covers, in steps, while the key is there: once it is replaced, nothing below that could be signed any more, and
+  /// all of it would have to reach a server at once.
+  private func signAhead(_ publicKey: [UInt8], _ keys: any SigningKeyProvider, _ state: inout State) throws {
+    let first = max(state.receipted, state.isFirstKey ? log.first : state.keyRecord + 1)
+    let end = state.history.head.size
+    guard first < end else { return }
+    try state.history.save()
+    for size in try Self.steps(log, first..<end) + [end] {
+      let head = TreeHead(size: size, root: try state.history.root(at: size))
+      if signed(head, state) == nil { _ = try sign(head, publicKey, keys, &state) }
+    }
+  }
+
+  private static func steps(_ log: Log, _ offsets: Range<Offset>) throws -> [Offset] {
+    var cursor = try log.read(Query(offsets: offsets, includesControlEvents: true, onDamage: .skip))
+    var sizes: [Offset] = []
+    var byteCount = 0
+    while let event = try cursor.next() {
+      // The next one would make it too much.
+      if byteCount > 0, byteCount + event.record.byteCount > stepByteCount {
+        sizes.append(event.offset)
+        byteCount = 0
+      }
+      byteCount += event.record.byteCount
+    }
+    return sizes
   }
 
   private func signingKeys() throws -> any SigningKeyProvider {

@@ -39,18 +39,19 @@ extension Shipper {
   func makeShipment(from: Offset, byteLimit: UInt64, _ limits: Limits) throws -> (bytes: [UInt8], offsets: Range<Offset>)? {
     let durable = try log.recordDurable()
     guard from < durable else { return nil }
-    let end = min(durable, from + limits.events)
+    // Below a change of the key only what the old key signed before that can be the end.
+    let signable = try evidence.signableSize(above: from)
+    let end = min(durable, from + limits.events, signable.isOpen ? .max : signable.size)
     let range = from == log.first && from > status.accepted ? evidence.floorRange : nil
     var writer = ShipmentWriter(
       logID: log.identity.logID, epochID: log.identity.epochID, from: from, session: try LeafReader.sessionData(log, at: from),
       compactRange: range)
-    let signable = evidence.firstSignableSize
     try Self.fill(
-      &writer, log, end: end, signable: signable, byteLimit: Int(clamping: byteLimit), requestBytes: Int(clamping: limits.requestBytes))
-    guard writer.end >= signable else {
+      &writer, log, end: end, signable: signable.size, byteLimit: Int(clamping: byteLimit), requestBytes: Int(clamping: limits.requestBytes))
+    guard writer.end >= signable.size else {
       throw LogError(
-        .refused, "events can't be shipped", file: log.path, offsets: from..<signable,
-        why: "the key was changed at offset \(signable - 1), which the server's limits do not let one shipment reach",
+        .refused, "events can't be shipped", file: log.path, offsets: from..<signable.size,
+        why: "below offset \(signable.size) nothing can be signed, and the server's limits do not let one shipment reach that",
         advice: "raise the server's limits")
     }
     let to = writer.end
