@@ -29,6 +29,10 @@ public protocol Projection<State>: Sendable {
   /// The state before the first event.
   var initial: State { get }
 
+  /// Whether an event that supersedes another one counts in its place. Default: true. Otherwise both are applied, each at its own place:
+  /// for facts that can't be taken back, such as that somebody has seen something.
+  var takesCorrections: Bool { get }
+
   /// Takes one event of a caller in. Control events are not shown.
   ///
   /// An event that can't be read makes it throw (any error; ``UnreadableEvent`` serves), before it has changed the state: what happens
@@ -57,6 +61,9 @@ public protocol Projection<State>: Sendable {
 }
 
 extension Projection {
+  /// Corrections are taken.
+  public var takesCorrections: Bool { true }
+
   /// Can't be done: everything is folded again.
   public func retract(_ event: EventView, at place: Place, from state: inout State) throws -> Bool { false }
 }

@@ -92,7 +92,7 @@ struct Folder<P: Projection> {
 
   @inline(__always) private func take(_ event: EventView, _ ledger: inout Ledger, _ state: inout P.State) throws {
     ledger.position = event.offset
-    if ledger.refoldFrom == nil && ledger.corrections.isEmpty && !event.hasExtensions {
+    if ledger.refoldFrom == nil && ledger.corrections.isEmpty && (!event.hasExtensions || !projection.takesCorrections) {
       // What nearly every event is: neither a correction nor corrected.
       try apply(event, Place(offset: event.offset, time: event.time), &ledger, &state)
     } else {
@@ -105,7 +105,7 @@ struct Folder<P: Projection> {
 
   private func takeIn(_ event: EventView, _ ledger: inout Ledger, _ state: inout P.State) throws {
     let target: EventID?
-    do { target = try event.superseded } catch {
+    do { target = projection.takesCorrections ? try event.superseded : nil } catch {
       if ledger.refoldFrom == nil { try refuse(event.offset, error, &ledger) }
       return
     }
@@ -273,7 +273,7 @@ struct Folder<P: Projection> {
   private func takeAgain(_ event: EventView, _ ledger: inout Ledger, _ state: inout P.State) throws {
     guard !ledger.corrections.isEmpty, let member = ledger.corrections.members[event.id], member.place?.offset == event.offset else {
       // What supersedes another and is of no family does not tell whom.
-      do { _ = try event.superseded } catch { return try refuse(event.offset, error, &ledger) }
+      do { if projection.takesCorrections { _ = try event.superseded } } catch { return try refuse(event.offset, error, &ledger) }
       return try apply(event, Place(offset: event.offset, time: event.time), &ledger, &state)
     }
     if let counted = ledger.corrections.counted(at: member) { try apply(counted, event, &ledger, &state) }

@@ -19,7 +19,9 @@ package struct OwnFactsState: Sendable, Equatable {
 /// Folds the captures for ``OwnFactsState``.
 package struct OwnFacts: Projection {
   package let name = "own-item-facts"
-  package let version: UInt32 = 1
+  package let version: UInt32 = 2
+  /// The server takes nothing back either.
+  package var takesCorrections: Bool { false }
   package var initial: OwnFactsState { OwnFactsState() }
 
   package init() {}

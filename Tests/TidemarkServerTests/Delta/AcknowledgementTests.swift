@@ -70,6 +70,24 @@ import TidemarkText
     try server.expectSameAfterRebuilding()
   }
 
+  @Test func `an event that supersedes an acknowledgement takes nothing back, on neither side`() throws {
+    let server = try TestServer()
+    let terminal = try Terminal(server)
+    try server.publish(due)
+    terminal.sync()
+    for person in ["ann", "bob"] {
+      try terminal.acknowledge(1, by: person)
+      let said = try terminal.log.event(at: terminal.log.size - 1)
+      try terminal.log.append(NewEvent(type: "scan", extensions: [.supersedes(said.id)]))
+    }
+    #expect(try terminal.item().acknowledged == 2 && terminal.item().status == .met)
+    try terminal.reopen()
+    #expect(try terminal.item().acknowledged == 2)
+    terminal.sync()
+    #expect(try terminal.item().acknowledged == 2 && !terminal.item().isStatusOwn)
+    #expect(try terminal.lines() == server.items())
+  }
+
   @Test func `after withdrawal it is kept, and counts if the item is published again`() throws {
     let server = try TestServer()
     let terminal = try Terminal(server)
