@@ -41,6 +41,26 @@ import TidemarkText
     #expect(problem { _ = try server.admin("DELETE", "items/notice?tenant=other") } == .notFound)
   }
 
+  @Test func `what is released says what it says about items, and rows that are made again come out the same`() throws {
+    let server = try TestServer { $0.limits.eventBytes = 200 }
+    let device = try TestDevice(server)
+    try publish(server, 1, #","due":"2033-01-01T00:00:00Z","required":1,"state":"open""#)
+    let blanks = String(repeating: " ", count: 200)
+    try say(device, "acknowledgement", #"{"item":"notice","version":1}"# + blanks)
+    try say(device, "transition", #"{"item":"notice","from":"open","to":"closed"}"# + blanks)
+    try say(device, "transition", #"{"item":"notice","from":"open","to":"void"}"# + blanks)
+    #expect(try device.shipRest().outcomes.count == 3)
+    #expect(try changes(device) == ["item notice 1 open open 0"])
+    for number in 1...2 { _ = try server.admin("POST", "quarantine/acme/\(number)/release", "") }
+    #expect(
+      try changes(device) == ["item notice 1 open open 0", "status notice - - met 1", "state notice - closed - -"])
+    _ = try server.admin("POST", "quarantine/acme/3/release", "")
+    #expect(try changes(device).last == "refused notice - closed - -")
+    let rows = try server.rows()
+    try server.reopen { server.folder.remove("derived.sqlite") }
+    #expect(try server.rows() == rows)
+  }
+
   @Test func `an acknowledgement counts for its version, until a material one follows`() throws {
     let server = try TestServer()
     let device = try TestDevice(server)

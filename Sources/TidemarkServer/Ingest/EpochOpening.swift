@@ -84,6 +84,8 @@ package struct Judgement: Message {
   package var number: UInt64
   /// Whether it becomes a change, or is dismissed.
   package var releases: Bool
+  /// When, since 1970; nil until it is written, and in what servers wrote that let no released event change an item.
+  package var seconds: UInt64?
 
   package init(tenant: String, number: UInt64, releases: Bool) {
     self.tenant = tenant
@@ -95,11 +97,13 @@ package struct Judgement: Message {
     self.init(
       tenant: try object.string("tenant", upTo: 255), number: try object.number("number", in: 1...UInt64.max),
       releases: try object.bool("releases"))
+    seconds = try object.optionalNumber("seconds", in: 1...UInt64(Int64.max))
   }
 
   package func write(to json: inout JSONWriter) {
     json.member("tenant", tenant)
     json.member("number", number)
     json.member("releases", releases)
+    if let seconds { json.member("seconds", seconds) }
   }
 }

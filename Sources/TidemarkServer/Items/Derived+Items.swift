@@ -159,7 +159,17 @@ extension Derived {
     return Decision(event: NewEvent(type: TimeRecord.type, data: record.json))
   }
 
-  /// Takes in what an accepted event says about an item.
+  /// What an event of a shipment that the log has says about an item.
+  func fact(of offset: Offset, ingest: Offset, in log: Log) throws -> (fact: ItemFact, event: EventID)? {
+    guard let (record, bytes) = ShipmentRecord.decode(try log.event(at: ingest).data) else { return nil }
+    var said: (ItemFact, EventID)?
+    try Shipment(Array(bytes), logID: record.log, epochID: record.epoch).read { (item) throws(LogError) in
+      if case .event(let event) = item, event.offset == offset { said = ItemFact(event).map { ($0, event.id) } }
+    }
+    return said
+  }
+
+  /// Takes in what an accepted or released event says about an item.
   func take(_ fact: ItemFact, of event: EventID, from device: EventID, _ tenant: Int64, seconds: UInt64) throws {
     switch fact {
     case .acknowledgement(let name, let version, let actor):

@@ -19,15 +19,17 @@ extension Derived {
 
   /// Decides about a write, with a transaction open. Nil if it was made before.
   ///
-  /// - Parameter seconds: when it was received, since 1970.
+  /// - Parameters:
+  ///   - seconds: when it was received, since 1970.
+  ///   - log: the ingest log.
   ///
   /// Throws a `Problem` if it can't be made, and ``Moved``.
-  func decide(_ write: Write, seconds: UInt64) throws -> Decision? {
+  func decide(_ write: Write, seconds: UInt64, in log: Log) throws -> Decision? {
     switch write {
     case .opening(let opening): try decide(opening)
     case .shipment(let write): try decide(write, seconds: seconds)
     case .settling(let settling): try decide(settling)
-    case .judgement(let judgement): try decide(judgement)
+    case .judgement(let judgement): try decide(judgement, seconds: seconds, in: log)
     case .item(let record): try decide(record, seconds: seconds)
     case .time(let record): try decide(record)
     }
@@ -58,7 +60,9 @@ extension Derived {
     return Decision(event: NewEvent(type: Settling.type, data: settling.json))
   }
 
-  private func decide(_ judgement: Judgement) throws -> Decision? {
+  private func decide(_ judgement: Judgement, seconds: UInt64, in log: Log) throws -> Decision? {
+    var judgement = judgement
+    judgement.seconds = seconds > 0 ? seconds : nil
     let tenant = try rows.first("SELECT number FROM tenants WHERE name = ?", RowValue(judgement.tenant)) { $0.integer(0) }
     let found = try rows.first(
       "SELECT state, ingest, verdict FROM quarantine WHERE tenant = ? AND number = ?", .number(tenant ?? -1), RowValue(judgement.number)
@@ -73,6 +77,9 @@ extension Derived {
     decision.tenant = tenant
     if judgement.releases, let change = try takeChanges(tenant, count: 1) {
       decision.released = (found.ingest, verdict.offset, change.lowerBound)
+      if let seconds = judgement.seconds, let said = try fact(of: verdict.offset, ingest: found.ingest, in: log) {
+        try take(said.fact, of: said.event, from: try owner(ingest: found.ingest), tenant, seconds: seconds)
+      }
     }
     return decision
   }
@@ -185,7 +192,7 @@ extension Derived {
       if event.isControl { continue }
       let data = event.data
       let (write, seconds) = try write(event.type, data, log, offset)
-      guard let decision = try decide(write, seconds: seconds), decision.event.data == data else {
+      guard let decision = try decide(write, seconds: seconds, in: log), decision.event.data == data else {
         throw unreadable(log, offset, "deciding again comes out otherwise")
       }
       try enter(decision, at: offset)
@@ -202,7 +209,9 @@ extension Derived {
     switch type {
     case EpochOpening.type: return (.opening(try EpochOpening(json: data)), 0)
     case Settling.type: return (.settling(try Settling(json: data)), 0)
-    case Judgement.type: return (.judgement(try Judgement(json: data)), 0)
+    case Judgement.type:
+      let judgement = try Judgement(json: data)
+      return (.judgement(judgement), judgement.seconds ?? 0)
     case TimeRecord.type: return (.time(try TimeRecord(json: data)), 0)
     case ItemRecord.type:
       let record = try ItemRecord(json: data)

@@ -94,13 +94,13 @@ package final class EmbeddedStorage: Storage {
     var results = [(any Error)?](repeating: nil, count: writes.count)
     try rows.rows.execute("BEGIN IMMEDIATE")
     if seeded(.changeNumberBeforeCommit) {
-      for write in writes { _ = try? rows.decide(write, seconds: UInt64(max(0, time.nanoseconds / 1_000_000_000))) }
+      for write in writes { _ = try? rows.decide(write, seconds: UInt64(max(0, time.nanoseconds / 1_000_000_000)), in: log) }
       try rows.keepOnlyChangeNumbers()
     }
     var decided: [(decision: Decision, event: NewEvent)] = []
     for (index, write) in writes.enumerated() {
       do {
-        if let decision = try rows.decide(write, seconds: UInt64(max(0, time.nanoseconds / 1_000_000_000))) {
+        if let decision = try rows.decide(write, seconds: UInt64(max(0, time.nanoseconds / 1_000_000_000)), in: log) {
           decided.append((decision, decision.event))
         }
       } catch let problem as Problem {
