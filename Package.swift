@@ -99,7 +99,7 @@ let package = Package(
       name: "TidemarkServerTests",
       dependencies: [
         "TestSupport", "TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkProtocol", "TidemarkReplication",
-        "TidemarkServer", "TidemarkText",
+        "TidemarkServer", "TidemarkSQLite", "TidemarkText",
       ],
       swiftSettings: tests),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport", "TidemarkLog"], swiftSettings: tests),

@@ -4,6 +4,7 @@ import Testing
 import TidemarkEvidence
 import TidemarkLog
 import TidemarkProtocol
+import TidemarkSQLite
 import TidemarkServer
 
 @Suite struct CrashTests {
@@ -167,6 +168,51 @@ import TidemarkServer
       if isHit { return }
     }
     Issue.record("no sync was met")
+  }
+
+  /// - Parameter table: of what is entered once the log has it.
+  @Test(arguments: ["requests", "changes", "quarantine", "applied"], [false, true])
+  func `rows that fail behind a good append are made up for, and nothing is there twice`(table: String, restarts: Bool) throws {
+    let server = try TestServer()
+    let (device, other) = (try TestDevice(server, seed: 1), try TestDevice(server, seed: 2))
+    for data in [UInt8(0), 1] {
+      let sender = data == 0 ? device : other
+      try sender.append(3)
+      try sender.log.append(NewEvent(type: "scan", id: EventID(high: 7, low: 1), data: [data]))
+      try sender.log.append(NewEvent(type: "scan", id: EventID(high: 7, low: 2), data: [7]))
+      try sender.shakeHands()
+    }
+    try device.shipRest()
+    let before = try server.changes().map(\.number)
+    let shipment = try other.shipment()
+    let rows = try Database.forRows("\(server.folder.path)/derived.sqlite", busyTimeoutMilliseconds: 1_000)
+    for event in ["INSERT", "UPDATE"] {
+      let body = "BEGIN SELECT RAISE(ABORT, 'the disk is bad'); END"
+      try rows.execute("CREATE TRIGGER fails_\(event) BEFORE \(event) ON \(table) \(body)", "a test")
+    }
+    for _ in 0..<2 {
+      let answer = server.send(other.shipping(shipment))
+      #expect(Problem(answer)?.problemClass == .retryable)
+      #expect(try server.changes().map(\.number) == before)
+    }
+    // It is in the log, once.
+    let ingest = try Log.openForReading(at: "/server/ingest", options: LogOptions(), environment: .simulated(server.disk, seed: 9))
+    #expect(try ingest.events(in: 0..<ingest.size).filter { $0.type == "shipment" }.count == 2)
+    for event in ["INSERT", "UPDATE"] { try rows.execute("DROP TRIGGER fails_\(event)", "a test") }
+    if restarts {
+      try server.reopen()
+      try other.shakeHands()
+    } else {
+      // Somebody else's commit catches up.
+      try device.append(1)
+      try device.shipRest()
+    }
+    let answer = try other.ship(shipment)
+    #expect(answer.changes == 6...8 && answer.outcomes.count == 2)
+    #expect(try server.changes().map(\.number) == Array(1...(restarts ? 8 : 9)))
+    let all = try server.rows()
+    try server.reopen { for name in Self.files { server.folder.remove(name) } }
+    #expect(try server.rows() == all)
   }
 
   @Test func `a server that was killed while it was made is made the next time`() throws {
