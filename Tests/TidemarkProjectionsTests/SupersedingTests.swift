@@ -19,6 +19,22 @@ import TidemarkProjections
     #expect(try trail([event("a", 1), event("b", 2), event("A", 3, superseding: 1)]) == ["1:A", "2:b"])
   }
 
+  @Test func `a projection that takes no corrections has all events, each at its place, also when it begins anew and as of before`() throws {
+    let fixture = try Fixture()
+    let events = [event("a", 1), event("A", 2, superseding: 1), event("AA", 3, superseding: 2), event("b", 4, superseding: 9)]
+    for event in events { try fixture.log.append(event) }
+    let runner = try ProjectionRunner(Everything(), of: fixture.log)
+    try runner.catchUp()
+    let first = fixture.log.size - 4
+    let all = zip(first..., ["a", "A", "AA", "b"]).map { "\($0):\($1)" }
+    #expect(try runner.state() == all)
+    #expect(try runner.state(asOf: first + 3).state == Array(all[..<3]))
+    try fixture.reopen()
+    let again = try ProjectionRunner(Everything(), of: fixture.log)
+    try again.catchUp()
+    #expect(try again.state() == all)
+  }
+
   @Test func `the last of a chain counts`() throws {
     #expect(
       try trail([
@@ -111,4 +127,16 @@ import TidemarkProjections
       #expect(trail.report.parked.count == unreadable && total.report.parked.map(\.offset) == trail.report.parked.map(\.offset))
     }
   }
+}
+
+/// A ``Trail`` on which nothing is corrected.
+private struct Everything: Projection {
+  let name = "everything"
+  let version: UInt32 = 1
+  let initial: [String] = []
+  let takesCorrections = false
+
+  func apply(_ event: EventView, at place: Place, to state: inout [String]) throws { try Trail().apply(event, at: place, to: &state) }
+  func encode(_ state: [String]) -> [UInt8] { Trail().encode(state) }
+  func decode(_ bytes: [UInt8]) throws -> [String] { try Trail().decode(bytes) }
 }
