@@ -22,7 +22,7 @@ struct SeededBugGate {
   private static let exhaustiveInUse = Claim(layer: ExhaustiveLayer.name, states: 40_000, firstPiece: 2)
   private static let fault = Claim(layer: FaultLayer.name, states: 100_000)
   private static let flip = Claim(layer: FlipLayer.name, states: 20_000)
-  private static let server = Claim(layer: ServerLayer.name, states: 600)
+  private static let server = Claim(layer: ServerLayer.name, states: 400)
 
   /// Without a default, so that no bug goes without a claim.
   private static func claims(_ bug: SeededBug) -> [Claim] {

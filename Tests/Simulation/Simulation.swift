@@ -30,7 +30,7 @@ struct Simulation {
       (ExhaustiveLayer(length: settings.length), .max),
       (FaultLayer(seed: settings.seed), 400_000),
       (FlipLayer(seed: settings.seed, isThorough: !settings.isCI && !settings.checksBugs), .max),
-      (ServerLayer(seed: settings.seed), 600),
+      (ServerLayer(seed: settings.seed), 400),
     ]
   }
 

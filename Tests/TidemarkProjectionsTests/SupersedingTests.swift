@@ -19,7 +19,7 @@ import TidemarkProjections
     #expect(try trail([event("a", 1), event("b", 2), event("A", 3, superseding: 1)]) == ["1:A", "2:b"])
   }
 
-  @Test func `a projection that takes no corrections has all events, each at its place, also when it begins anew and as of before`() throws {
+  @Test func `a projection that takes no corrections has all events, each at its place, also when it begins anew`() throws {
     let fixture = try Fixture()
     let events = [event("a", 1), event("A", 2, superseding: 1), event("AA", 3, superseding: 2), event("b", 4, superseding: 9)]
     for event in events { try fixture.log.append(event) }

@@ -47,7 +47,8 @@ extension Shipper {
       logID: log.identity.logID, epochID: log.identity.epochID, from: from, session: try LeafReader.sessionData(log, at: from),
       compactRange: range)
     try Self.fill(
-      &writer, log, end: end, signable: signable.size, byteLimit: Int(clamping: byteLimit), requestBytes: Int(clamping: limits.requestBytes))
+      &writer, log, end: end, signable: signable.size, byteLimit: Int(clamping: byteLimit), requestBytes: Int(clamping: limits.requestBytes)
+    )
     guard writer.end >= signable.size else {
       throw LogError(
         .refused, "events can't be shipped", file: log.path, offsets: from..<signable.size,
