@@ -163,7 +163,7 @@ public final class Evidence: Sendable {
           .missingKey, "size \(size) can't be signed", file: log.path, why: "the key was changed at offset \(state.keyRecord)",
           advice: "ask for a larger size")
       }
-      try state.history.save()
+      try state.history.saveNowAndThen()
       return try sign(head, publicKey, keys, &state)
     }
   }

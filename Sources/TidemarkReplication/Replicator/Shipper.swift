@@ -25,6 +25,10 @@ package final class Shipper: Lane {
   package private(set) var deadline: UInt64?
   private var now: UInt64 = 0
   private var sentAt: UInt64 = 0
+  /// When the status was written down last.
+  private var savedAt: UInt64 = 0
+  /// While it is at work, the status is written down once a second.
+  private static let statusPause: UInt64 = 1_000_000_000
   private var sent: Range<Offset>?
   /// How many events at least are put together ahead. Fewer are put together quickly, and more of them may come until they are sent.
   private let preparedCount: Offset
@@ -270,6 +274,9 @@ package final class Shipper: Lane {
     // The same attempt, computed again.
     if before.0 != nil, status.nextAttempt != nil, before.1 == status.state, before.2 == status.attempts { status.nextAttempt = before.0 }
     // A courtesy to those who look from elsewhere: that nobody is at work tells less than how it was left.
-    if status.state != .stopped { try? statusFile.save(status) }
+    // What is over in a moment is not told.
+    if status.state == .stopped || session.state.isWork && now &- savedAt < Self.statusPause { return }
+    savedAt = now
+    try? statusFile.save(status)
   }
 }
