@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -91,22 +92,44 @@ int baseline_remove_tree(const char *path) {
   return nftw(path, removeOne, 16, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT ? 0 : -errno;
 }
 
-int baseline_spawn(const char *path, char *const arguments[], int *output) {
-  int pipes[2];
-  if (pipe2(pipes, O_CLOEXEC) != 0) return -errno;
+int baseline_spawn_with_input(const char *path, char *const arguments[], int *input, int *output) {
+  int out[2], in[2] = {-1, -1};
+  if (pipe2(out, O_CLOEXEC) != 0) return -errno;
+  if (input != NULL && pipe2(in, O_CLOEXEC) != 0) {
+    int status = -errno;
+    close(out[0]);
+    close(out[1]);
+    return status;
+  }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, pipes[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+  if (input != NULL) posix_spawn_file_actions_adddup2(&actions, in[0], 0);
   pid_t process = 0;
   int error = posix_spawn(&process, path, &actions, NULL, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
-  close(pipes[1]);
+  close(out[1]);
+  if (input != NULL) close(in[0]);
   if (error != 0) {
-    close(pipes[0]);
+    close(out[0]);
+    if (input != NULL) close(in[1]);
     return -error;
   }
-  *output = pipes[0];
+  *output = out[0];
+  if (input != NULL) *input = in[1];
   return process;
+}
+
+int baseline_spawn(const char *path, char *const arguments[], int *output) {
+  return baseline_spawn_with_input(path, arguments, NULL, output);
+}
+
+void baseline_usage(uint64_t *nanoseconds, uint64_t *switchCount) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  uint64_t seconds = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
+  *nanoseconds = seconds * 1000000000 + (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+  *switchCount = (uint64_t)usage.ru_nvcsw;
 }
 
 int baseline_kill(int process) {

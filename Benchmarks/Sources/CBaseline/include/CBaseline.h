@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "BenchmarkEvent.h"
+
 // Appending
 
 /// Makes a file of `byteCount` zeros, written and synced, and returns its descriptor.
@@ -26,6 +28,17 @@ int baseline_append_written(
 /// Makes a file of `byteCount` bytes in one go and syncs it: the least that writing an open segment out again can cost.
 /// Stores how long that took.
 int baseline_write_and_sync(const char *path, uint64_t byteCount, uint64_t *nanoseconds);
+
+// Reading files as they are
+
+/// Reads the files in a directory whose names end in `suffix` from end to end, 128 KiB at a time as `cat` does, and adds up their bytes. With
+/// `hashes` each is hashed with XXH3-64, as `xxhsum -H3` does.
+int baseline_read_files(const char *directory, const char *suffix, int hashes, uint64_t *byteCount);
+
+/// Makes the page cache forget all files in a directory and below. Returns how many of their pages it kept all the same, or -errno.
+int64_t baseline_forget_files(const char *directory);
+/// Bytes of all files in a directory and below, as the file system has them allocated, or -errno.
+int64_t baseline_allocated_byte_count(const char *directory);
 
 // Rows
 
@@ -96,6 +109,10 @@ int64_t baseline_file_byte_count(const char *directory, const char *suffix);
 int baseline_remove_tree(const char *path);
 /// Starts a program with its standard output on a pipe; `*output` is the pipe's reading end. Returns the process id.
 int baseline_spawn(const char *path, char *const arguments[], int *output);
+/// Likewise, with its standard input on a pipe as well; `*input` is the pipe's writing end.
+int baseline_spawn_with_input(const char *path, char *const arguments[], int *input, int *output);
+/// Nanoseconds that all threads of the calling process were at work, and how often one of them gave up its processor to wait.
+void baseline_usage(uint64_t *nanoseconds, uint64_t *switchCount);
 /// Ends a process with SIGKILL and waits until it is gone.
 int baseline_kill(int process);
 /// Runs `body(context, index)` in `threadCount` threads at once and waits for all of them.
