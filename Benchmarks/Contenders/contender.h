@@ -33,8 +33,8 @@ void store_settle(struct store *store);
 struct totals {
   uint64_t eventCount, dataByteCount, timeSum;
 };
-/// Visits every event in the order in which they were appended and adds up their sizes and times. Says false without doing anything where the
-/// store can't be read.
+/// Visits every event in the order in which they were appended and adds up their sizes and times. Says false without doing anything where
+/// the store can't be read.
 bool store_replay(struct store *store, struct totals *totals);
 
 /// Looks an event up and copies its data, 200 bytes; -1 if this form has no such index, 0 if there is no such event, 1 if it was found.
@@ -43,6 +43,9 @@ int store_find_number(struct store *store, uint64_t number, char *data);
 
 /// Adds up the events that were recorded in a range of time, both ends included, by an index. False if this form has none.
 bool store_range(struct store *store, int64_t from, int64_t to, struct totals *totals);
+
+/// Set when the time of a command is up: whoever still waits for a lock may give up, and its event does not count.
+extern _Atomic bool contender_is_over;
 
 /// Prints one line on standard error and ends the program.
 _Noreturn void contender_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,8 +1,9 @@
-// RocksDB and LevelDB, whose C interfaces differ in little but their prefix: `PEER_SETTING` 1 is RocksDB, 0 is LevelDB. A write batch for each commit, which is
-// synced. Keys are `e` and the sequence, highest byte first, and with `outbox` also `i` and the id, for the sequence.
+// RocksDB and LevelDB, whose C interfaces differ in little but their prefix: `PEER_SETTING` 1 is RocksDB, 0 is LevelDB. A write batch for
+// each commit, which is synced. Keys are `e` and the sequence, highest byte first, and with `outbox` also `i` and the id, for the sequence.
 //
-// `outbox` and `lean` are set as their experts would for this work: a Bloom filter of 10 bits, a block cache of 64 MiB, LZ4 in RocksDB, whose
-// old logs are used again so that syncs need not commit sizes; write buffers of 64 MiB. `default` is `outbox` with nothing set.
+// `outbox` and `lean` are set as their experts would for this work: a Bloom filter of 10 bits, a block cache of 64 MiB, LZ4 in RocksDB,
+// write buffers of 64 MiB. RocksDB can write over its old logs, which would save it a sync of metadata, but does so only with a
+// mode of recovery that passes over damage: that is no honest setting. `default` is `outbox` with nothing set.
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ enum {
   cacheByteCount = 64 << 20,
   filterBits = 10,
   readAheadByteCount = 2 << 20,
-  logCount = 4,
+  infoLogCount = 4,
   sequenceByteCount = 8,
   eventKeyByteCount = 1 + sequenceByteCount,
   idKeyByteCount = 1 + benchmark_event_id_byte_count,
@@ -69,9 +70,8 @@ static LSM(options_t) * makeOptions(bool isTuned) {
   rocksdb_block_based_options_set_block_cache(table, rocksdb_cache_create_lru(cacheByteCount));
   rocksdb_options_set_block_based_table_factory(options, table);
   rocksdb_options_set_compression(options, rocksdb_lz4_compression);
-  rocksdb_options_set_recycle_log_file_num(options, logCount);
   rocksdb_options_set_bytes_per_sync(options, 1 << 20);
-  rocksdb_options_set_keep_log_file_num(options, logCount);
+  rocksdb_options_set_keep_log_file_num(options, infoLogCount);
 #else
   leveldb_options_set_filter_policy(options, leveldb_filterpolicy_create_bloom(filterBits));
   leveldb_options_set_cache(options, leveldb_cache_create_lru(cacheByteCount));
@@ -169,7 +169,7 @@ void store_end_bulk(struct store *store) {
 #if PEER_SETTING
   rocksdb_flush_wal(store->database, 1, &error);
 #else
-  // A synced write syncs all before it. It is told by an event of its own key, which is never read.
+  // A synced write syncs all before it. Nobody reads this key.
   leveldb_put(store->database, store->writeOptions, "z", 1, "", 0, &error);
 #endif
   check(error, "cannot sync");

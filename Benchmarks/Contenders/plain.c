@@ -1,5 +1,6 @@
-// Files without an engine. `raw` is the least that a durable append can cost: pwrite and fdatasync on space that was written in full before,
-// round and round; it can't be read. `lines` is what is often done instead: lines of JSON at the end of a file that grows, with fdatasync.
+// Files without an engine. `raw` is the least that a durable append can cost: pwrite and fdatasync on space that was written in full
+// before, round and round; it can't be read. `lines` is what is often done instead: lines of JSON at the end of a file that grows, with
+// fdatasync.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

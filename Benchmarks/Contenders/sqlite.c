@@ -8,8 +8,8 @@
 
 #include "contender.h"
 
-// Cache: 64 MiB, for ids are random and so are the pages of their index. Writers wait for one another for a minute at most.
-enum { statusPending = 0, waitMilliseconds = 60000, cacheKibibytes = 65536, mapByteCount = 1 << 30 };
+// Cache: 64 MiB, for ids are random and so are the pages of their index.
+enum { statusPending = 0, cacheKibibytes = 65536, mapByteCount = 1 << 30 };
 
 struct store {
   char *path;
@@ -39,8 +39,24 @@ static sqlite3_stmt *prepare(sqlite3 *database, const char *sql) {
   return statement;
 }
 
+/// Runs a statement without rows. One that gave up waiting when the time was up has not been carried out.
 static void run(sqlite3 *database, sqlite3_stmt *statement) {
-  if (sqlite3_step(statement) != SQLITE_DONE || sqlite3_reset(statement) != SQLITE_OK) fail(database, sqlite3_sql(statement));
+  int status = sqlite3_step(statement);
+  if (status == SQLITE_BUSY && contender_is_over) {
+    sqlite3_reset(statement);
+  } else if (status != SQLITE_DONE || sqlite3_reset(statement) != SQLITE_OK) {
+    fail(database, sqlite3_sql(statement));
+  }
+}
+
+/// Waits for another writer as long as SQLite's own handler does each time, without its limit.
+static int waitForWriter(void *context, int count) {
+  static const int milliseconds[] = {1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100};
+  enum { last = sizeof milliseconds / sizeof milliseconds[0] - 1 };
+  (void)context;
+  if (contender_is_over) return 0;
+  sqlite3_sleep(milliseconds[count < last ? count : last]);
+  return 1;
 }
 
 static sqlite3 *connect(struct store *store) {
@@ -48,7 +64,7 @@ static sqlite3 *connect(struct store *store) {
   char sql[80];
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
   if (sqlite3_open_v2(store->path, &database, flags, NULL) != SQLITE_OK) fail(database, store->path);
-  if (sqlite3_busy_timeout(database, waitMilliseconds) != SQLITE_OK) fail(database, "cannot set the time to wait");
+  if (sqlite3_busy_handler(database, waitForWriter, NULL) != SQLITE_OK) fail(database, "cannot set how to wait");
   execute(database, "PRAGMA journal_mode = WAL");
   execute(database, store->isFull ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   snprintf(sql, sizeof sql, "PRAGMA cache_size = -%d", cacheKibibytes);
@@ -149,7 +165,8 @@ void writer_append(struct writer *writer, const struct benchmark_event *events, 
 void store_begin_bulk(struct store *store) { execute(store->bulkWriter->database, "PRAGMA synchronous = NORMAL"); }
 
 void store_end_bulk(struct store *store) {
-  execute(store->bulkWriter->database, "PRAGMA wal_checkpoint(TRUNCATE)");
+  // The log keeps its size: what is written over later need not grow it.
+  execute(store->bulkWriter->database, "PRAGMA wal_checkpoint(RESTART)");
   if (store->isFull) execute(store->bulkWriter->database, "PRAGMA synchronous = FULL");
 }
 

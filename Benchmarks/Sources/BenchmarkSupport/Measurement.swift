@@ -11,6 +11,14 @@ public enum Target: Sendable, Equatable {
     case .atMost(let bound): interval.upper <= bound
     }
   }
+
+  /// Whether even the interval's favourable bound misses it: then chance is no excuse.
+  public func isSurelyMissed(by interval: Interval) -> Bool {
+    switch self {
+    case .atLeast(let bound): interval.upper < bound
+    case .atMost(let bound): interval.lower > bound
+    }
+  }
 }
 
 /// One line of the report: a ratio or another figure, measured once in each round.
@@ -20,23 +28,29 @@ public struct Measurement: Sendable {
   public var name: String
   /// Empty for a ratio, else the unit of the samples.
   public var unit: String
-  /// One value a round.
+  /// One value a round. Empty if it could not be measured: the note then says why.
   public var samples: [Double]
   /// Nil for figures that are there for information.
   public var target: Target?
   /// What the samples were made of, in words.
   public var note: String
+  /// Where it is drawn; nil for what is in the tables only.
+  public var place: ChartPlace?
 
-  public init(group: String, name: String, unit: String = "", samples: [Double], target: Target? = nil, note: String = "") {
+  public init(
+    group: String, name: String, unit: String = "", samples: [Double], target: Target? = nil, note: String = "", place: ChartPlace? = nil
+  ) {
     self.group = group
     self.name = name
     self.unit = unit
     self.samples = samples
     self.target = target
     self.note = note
+    self.place = place
   }
 
-  public var interval: Interval { Interval(of: samples) }
-  /// Nil without a target.
-  public var isMet: Bool? { target.map { $0.isMet(by: interval) } }
+  /// Nil where nothing was measured.
+  public var interval: Interval? { samples.isEmpty ? nil : Interval(of: samples) }
+  /// Nil without a target. What was not measured meets none.
+  public var isMet: Bool? { target.map { target in interval.map { target.isMet(by: $0) } ?? false } }
 }

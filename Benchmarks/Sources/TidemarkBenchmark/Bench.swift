@@ -11,6 +11,10 @@ struct Bench: Sendable {
   var isQuick = false
   /// What the case `shipping` needs besides this program; nil without it.
   var shipping: ShippingPrograms?
+  /// Also a hundred million events, of this engine alone.
+  var isScaled = false
+  /// Where the programs of `tools/peers --contenders` are; nil without them.
+  var contenders: String?
   /// Lines of departures to store; nil without that input.
   var departures: String?
   /// What the same departures take in an outbox table of SQLite, indexes included; nil if not measured.

@@ -2,7 +2,7 @@ import BenchmarkSupport
 import CBaseline
 import TidemarkLog
 
-private struct Counters {
+struct DeviceCounters {
   var writtenByteCount: UInt64 = 0
   var flushCount: UInt64 = 0
 
@@ -27,12 +27,12 @@ func measureDevice(_ bench: Bench) throws -> [Measurement] {
   var bytes: [Double] = [], flushes: [Double] = [], growingBytes: [Double] = [], growingFlushes: [Double] = []
   for round in -1..<bench.rounds {
     try check(baseline_sync_file_system(bench.directory), "syncing")
-    let start = try Counters(device)
+    let start = try DeviceCounters(device)
     for index in 0..<count { try log.append(events[index % events.count]) }
-    let middle = try Counters(device)
+    let middle = try DeviceCounters(device)
     var latencies: [UInt64] = []
     try growing.appendSynced(byteCount: 248, count: count, to: &latencies)
-    let end = try Counters(device)
+    let end = try DeviceCounters(device)
     if round < 0 { continue }
     bytes.append(ratio(middle.writtenByteCount - start.writtenByteCount, UInt64(count)) / 1024)
     flushes.append(ratio(middle.flushCount - start.flushCount, UInt64(count)))
@@ -40,10 +40,10 @@ func measureDevice(_ bench: Bench) throws -> [Measurement] {
     growingFlushes.append(ratio(end.flushCount - middle.flushCount, UInt64(count)))
   }
   try check(baseline_sync_file_system(bench.directory), "syncing")
-  let beforeSealing = try Counters(device)
+  let beforeSealing = try DeviceCounters(device)
   try log.seal()
   try check(baseline_sync_file_system(bench.directory), "syncing")
-  let afterSealing = try Counters(device)
+  let afterSealing = try DeviceCounters(device)
   try log.close()
   try bench.remove(path)
   let eventCount = UInt64((bench.rounds + 1) * count)

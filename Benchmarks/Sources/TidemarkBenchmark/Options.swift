@@ -5,6 +5,8 @@ let cases: [(name: String, run: @Sendable (Bench) async throws -> [Measurement])
   ("replay", measureReplay), ("sealing", measureSealing), ("device", measureDevice), ("opening", measureOpening),
   ("memory", measureMemory), ("size", measureSize), ("sqlite", measureSQLite), ("fold", measureFold), ("evidence", measureEvidence),
   ("shipping", measureShipping),
+  ("peers-append", measurePeersAppend), ("peers-batches", measurePeersBatches), ("peers-threads", measurePeersThreads),
+  ("peers-device", measurePeersDevice), ("wake-up", measureWakeUp), ("peers-growth", measurePeersGrowth),
 ]
 
 let help = """
@@ -12,8 +14,11 @@ let help = """
 
     --directory DIR           where to make files; on the file system to be measured
     --device NAME             its block device, such as loop0, for bytes and flushes
+    --contenders FOLDER       programs of tools/peers --contenders
     --only NAME               one case: \(cases.map(\.name).joined(separator: ", "))
     --quick                   smaller numbers, for a first look
+    --scale                   also a hundred million events, of this engine alone
+    --check                   a few quick cases against plain C; exit code 1 if one is far off
     --rounds N                rounds of each case, at least 10 (15)
     --departures FILE         departures, one a line: id, type, subject, time, data, divided by tabs
     --outbox-byte-count N     what they take in an outbox table of SQLite
@@ -21,7 +26,7 @@ let help = """
     --shipping FOLDER         certificate.pem, key.pem, and the programs of Benchmarks/Shipping
     --postgresql FOLDER       the socket of a PostgreSQL that may be written to
     --fact NAME=VALUE         a fact for the report; can be repeated
-    --json FILE, --markdown FILE  where to write the report
+    --output FOLDER           where to write the report: results.json, results.md and charts
 
   """
 
@@ -29,15 +34,24 @@ struct Options {
   var bench = Bench(directory: "")
   var only: String?
   var facts: [(name: String, value: String)] = []
-  var json: String?
-  var markdown: String?
+  var output: String?
+  var isCheck = false
 
   init(_ arguments: [String]) throws {
     var rest = arguments[...]
     while let option = rest.popFirst() {
-      if option == "--quick" {
+      switch option {
+      case "--quick":
         bench.isQuick = true
         continue
+      case "--scale":
+        bench.isScaled = true
+        continue
+      case "--check":
+        isCheck = true
+        bench.isQuick = true
+        continue
+      default: break
       }
       guard let value = rest.popFirst() else { throw BenchmarkFailure(description: "\(option) is unknown or needs a value") }
       switch option {
@@ -59,8 +73,8 @@ struct Options {
       case "--fact":
         let parts = value.split(separator: "=", maxSplits: 1)
         facts.append((String(parts.first ?? ""), String(parts.last ?? "")))
-      case "--json": json = value
-      case "--markdown": markdown = value
+      case "--contenders": bench.contenders = value
+      case "--output": output = value
       default: throw BenchmarkFailure(description: "there is no option \(option)")
       }
     }
@@ -71,4 +85,11 @@ struct Options {
 private func byteCount(_ text: String, for option: String) throws -> UInt64 {
   guard let count = UInt64(text), count > 0 else { throw BenchmarkFailure(description: "\(option) needs a number of bytes") }
   return count
+}
+
+extension Options {
+  /// Whether a case is wanted.
+  func includes(_ name: String) -> Bool {
+    isCheck ? regressionBounds.contains { $0.group == name } : only == nil || only == name
+  }
 }

@@ -39,6 +39,14 @@ func catchUp(_ log: Log, count: UInt64) async throws -> Totals {
   return totals
 }
 
+/// How long it takes to read files and hash them with XXH3, in nanoseconds.
+private func hashFiles(_ directory: String, _ suffix: String) throws -> UInt64 {
+  var byteCount: UInt64 = 0
+  let taken = try nanoseconds { try check(baseline_read_files(directory, suffix, 1, &byteCount), "hashing \(directory)") }
+  guard byteCount > 0 else { throw BenchmarkFailure(description: "there are no files to hash in \(directory)") }
+  return taken
+}
+
 private struct Shape {
   var name: String
   var batch: Int
@@ -62,7 +70,7 @@ func measureReplay(_ bench: Bench) async throws -> [Measurement] {
     bench.progress("  \(shape.name): making \(count) events")
     try buildLog(at: path, options: options, events: events, count: count, batch: shape.batch, sealed: shape.sealed)
     let log = try Log.openForReading(at: path)
-    var ratios: [Double] = [], engineRates: [Double] = [], baselineRates: [Double] = [], tails: [Double] = []
+    var ratios: [Double] = [], engineRates: [Double] = [], baselineRates: [Double] = [], tails: [Double] = [], hashed: [Double] = []
     for round in -1..<bench.rounds {
       var totals: [Totals] = []
       var engine: UInt64 = 0, baseline: UInt64 = 0
@@ -80,6 +88,7 @@ func measureReplay(_ bench: Bench) async throws -> [Measurement] {
       if round < 0 { continue }
       ratios.append(ratio(baseline, engine))
       tails.append(ratio(tail * 2, engine))
+      if !shape.sealed { hashed.append(Double(try hashFiles(path + "/segments", ".open") * 2) / Double(engine)) }
       engineRates.append(Double(count * 2) * 1e3 / Double(engine))
       baselineRates.append(Double(count * 2) * 1e3 / Double(baseline))
     }
@@ -88,6 +97,12 @@ func measureReplay(_ bench: Bench) async throws -> [Measurement] {
     let note = "\(medianText(engineRates, "million events a second")) against \(medianText(baselineRates, "million"))"
     result.append(
       Measurement(group: "replay", name: "\(shape.name), cursor against C", samples: ratios, target: .atLeast(0.8), note: note))
+    if shape.batch > 1 && !shape.sealed {
+      result.append(
+        Measurement(
+          group: "replay", name: "\(shape.name), cursor against hashing the files as xxhsum -H3 does", samples: hashed,
+          target: .atLeast(0.65)))
+    }
     result.append(
       Measurement(group: "tail", name: "\(shape.name), time to catch up against the cursor's", samples: tails, target: .atMost(2)))
   }

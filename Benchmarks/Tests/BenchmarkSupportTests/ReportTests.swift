@@ -22,12 +22,56 @@ struct ReportTests {
     report.measurements.append(Measurement(group: "append", name: "rate", samples: ratios, target: .atLeast(0.96)))
     report.measurements.append(Measurement(group: "append", name: "time", unit: "ms", samples: [1234.4], note: "by itself"))
     report.skipped.append(("device", "no counters"))
+    #expect(report.markdown.contains("## Targets: 0 of 1 met"))
     #expect(report.markdown.contains("| append: rate | 1.00 | 0.95 to 1.10 | at least 0.96 | **no** |"))
-    #expect(report.markdown.contains("| append: time | 1234 ms | 1234 to 1234 |  |  |"))
+    #expect(report.markdown.contains("| append: time | 1234 ms | 1234 to 1234 |\n"))
+    #expect(report.markdown.contains("- append: time: by itself"))
     #expect(report.markdown.contains("- device: no counters"))
     #expect(report.json.contains("\"disk\": \"a \\\"loop\\\"\""))
     #expect(report.json.contains("\"at_least\": 0.96, \"met\": false"))
     #expect(!report.isAllMet)
+  }
+
+  @Test("what was not measured says why, meets no target and has no numbers")
+  func notMeasured() {
+    var report = Report()
+    report.measurements.append(Measurement(group: "peers", name: "rate", samples: [], target: .atLeast(2), note: "it is not installed"))
+    report.measurements.append(Measurement(group: "peers", name: "time", samples: [], note: "no clock"))
+    #expect(report.markdown.contains("## Targets: 0 of 1 met"))
+    #expect(report.markdown.contains("| peers: rate | not measured | it is not installed | at least 2.0 | not measured |"))
+    #expect(report.markdown.contains("| peers: time | not measured | no clock |\n"))
+    #expect(report.json.contains("\"at_least\": 2.0, \"met\": false"))
+    #expect(!report.json.contains("median"))
+    #expect(!report.isAllMet)
+  }
+
+  @Test("only an interval that lies wholly on the wrong side is a sure miss")
+  func sureMisses() {
+    let interval = Interval(of: ratios)
+    #expect(Target.atLeast(1.11).isSurelyMissed(by: interval))
+    #expect(!Target.atLeast(1.1).isSurelyMissed(by: interval))
+    #expect(Target.atMost(0.94).isSurelyMissed(by: interval))
+    #expect(!Target.atMost(0.95).isSurelyMissed(by: interval))
+  }
+
+  @Test("figures with a place are drawn and stand in the chart's table, once for each of those compared")
+  func chartTables() {
+    let bars = Chart("rates", title: "Rates", unit: "events/s"), lines = Chart("growth", title: "Growth", unit: "ms")
+    var report = Report()
+    let places: [(Chart, String, ChartPlace.Position, Double)] = [
+      (bars, "tidemark", .bars("one"), 6100), (bars, "other", .bars("one"), 5100), (bars, "tidemark", .bars("two"), 12_345),
+      (lines, "tidemark", .point(1000), 4.26), (lines, "tidemark", .point(10), 0.5),
+    ]
+    for (chart, series, position, value) in places {
+      report.measurements.append(
+        Measurement(
+          group: "g", name: series, unit: chart.unit, samples: [value], place: ChartPlace(chart, series: series, at: position)))
+    }
+    #expect(report.charts.map(\.name) == ["rates.svg", "growth.svg"])
+    #expect(report.markdown.contains("![Rates](rates.svg)\n\n| events/s | one | two |\n|---|---:|---:|\n| tidemark | 6.1k | 12.3k |\n"))
+    #expect(report.markdown.contains("| other | 5.1k |  |\n"))
+    #expect(report.markdown.contains("| ms | 10 events | 1k events |\n|---|---:|---:|\n| tidemark | 0.5 | 4.26 |\n"))
+    #expect(!report.markdown.contains("## Other figures"))
   }
 
   @Test(
