@@ -78,7 +78,9 @@ struct ServerChild {
     }
   }
 
-  func admin(_ arguments: String...) throws -> String { try Child.output(of: tool, ["admin"] + arguments + ["--data", directory, "--ca", certificate]) }
+  func admin(_ arguments: String...) throws -> String {
+    try Child.output(of: tool, ["admin"] + arguments + ["--data", directory, "--ca", certificate])
+  }
 
   /// A code for one device.
   func code() throws -> String { String(try admin("code", "bench").filter { $0 != "\n" }) }

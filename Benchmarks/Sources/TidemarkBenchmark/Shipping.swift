@@ -18,8 +18,8 @@ func measureShipping(_ bench: Bench) async throws -> [Measurement] {
 
 // MARK: Catching up
 
-/// A log with a backlog from the device's files to receipts, against `curl` that sends as many bytes, in as many requests, to a program that
-/// does nothing but append and sync them.
+/// A log with a backlog from the device's files to receipts, against `curl` that sends as many bytes, in as many requests, to a program
+/// that does nothing but append and sync them.
 private func measureBulk(_ bench: Bench, _ programs: ShippingPrograms) throws -> Measurement {
   let count = bench.scaled(500_000, quick: 100_000)
   bench.progress("  making \(count) events")
@@ -155,7 +155,7 @@ extension String {
 
 // MARK: One event
 
-/// From before an event is appended until its receipt was verified and kept, against two syncs and a round trip to a socket of this machine.
+/// From before an event is appended until its receipt was verified and kept, against two syncs and a round trip to a socket here.
 private func measureReceipt(_ bench: Bench, _ programs: ShippingPrograms) async throws -> Measurement {
   bench.progress("  one event to its receipt")
   let server = try ServerChild(programs, at: try bench.fresh("server"))
