@@ -17,6 +17,41 @@ import TidemarkLog
     }
   }
 
+  @Test(arguments: [[1], [2_000, 1], [1, 2_000], [1, 1, 1, 1, 1, 1, 1, 9_000], [70_000, 3, 40]])
+  func `looks up any event of large compressed frames, in any order, whatever the lengths`(lengths: [Int]) throws {
+    let fixture = try Fixture { $0.segmentByteCount = 1 << 20 }
+    let texts = (0..<300).map { number in String(repeating: "\(number) ", count: 1 + lengths[number % lengths.count] / 4) }
+    for start in stride(from: 0, to: texts.count, by: 30) { try fixture.log.append(texts[start..<start + 30].map { event($0) }) }
+    try fixture.log.seal()
+    var generator = SeededRandom(seed: 3)
+    for order in [Array(0..<300), (0..<300).reversed(), (0..<300).shuffled(using: &generator)] {
+      let reader = try fixture.reader()
+      for number in order { #expect(try reader.event(at: UInt64(number + 1)).data == Array(texts[number].utf8)) }
+    }
+    // The beginning of a frame, then what lies behind it, then the beginning again.
+    for number in stride(from: 0, to: 290, by: 31) {
+      let reader = try fixture.reader()
+      for offset in [number, number + 9, number + 1, number] {
+        #expect(try reader.event(at: UInt64(offset + 1)).data == Array(texts[offset].utf8))
+      }
+    }
+  }
+
+  @Test func `looks up events in more segments than are kept open or in mind`() throws {
+    let fixture = try Fixture()
+    let texts = (0..<600).map { "\($0) " + String(repeating: "x", count: 40) }
+    for text in texts {
+      try fixture.log.append(event(text))
+      try fixture.log.seal()
+    }
+    let reader = try fixture.reader()
+    #expect(fixture.segmentFiles.count > 600)
+    var generator = SeededRandom(seed: 4)
+    for number in (0..<600).shuffled(using: &generator) + [0, 599, 0] {
+      #expect(try reader.event(at: UInt64(number + 1)).data == Array(texts[number].utf8))
+    }
+  }
+
   @Test func `control events are hidden unless asked for, and counted apart`() throws {
     let fixture = try Fixture()
     try fixture.log.append(event("a"))

@@ -42,6 +42,19 @@ public enum Compression: Sendable {
   }
 }
 
+/// Decompresses the beginning of a block: at least so many bytes. Returns how many; nil if it is not what it should be.
+package func decompressLZ4(beginningOf bytes: RawSpan, into target: inout [UInt8], byteCount: Int) -> Int? {
+  if target.count < byteCount { target = [UInt8](repeating: 0, count: byteCount) }
+  let written = unsafe bytes.withUnsafeBytes { source in
+    unsafe target.withUnsafeMutableBytes { target in
+      unsafe LZ4_decompress_safe_partial(
+        source.baseAddress?.assumingMemoryBound(to: CChar.self), target.baseAddress?.assumingMemoryBound(to: CChar.self),
+        Int32(source.count), Int32(byteCount), Int32(byteCount))
+    }
+  }
+  return written < byteCount ? nil : Int(written)
+}
+
 /// Decompresses a block of which the uncompressed length is known. False if it is not what it should be.
 package func decompressLZ4(_ bytes: RawSpan, into target: inout [UInt8], rawLength: Int) -> Bool {
   if target.count < rawLength { target = [UInt8](repeating: 0, count: rawLength) }

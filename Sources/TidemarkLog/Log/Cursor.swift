@@ -181,9 +181,9 @@ public struct Cursor: ~Copyable {
   /// Opens the segment that holds the next offset.
   private mutating func enter() throws(LogError) {
     let next = try core.place(for: offset)
-    if next.access.damagedIndex { core.noteDamagedIndex(next.access.name) }
+    if next.access.map.damagedIndex { core.noteDamagedIndex(next.access.name) }
     place = next
-    reader.point(at: next.access.file, seed: next.access.seed, from: next.position, limit: next.limit)
+    reader.point(at: next.access.file, seed: next.access.map.seed, from: next.position, limit: next.limit)
     currentSession = next.session(for: offset)
   }
 
@@ -194,7 +194,7 @@ public struct Cursor: ~Copyable {
     switch step {
     case .frame(let frame, let at):
       if frame.count == 0 || frame.end <= offset {
-        if frame.kind == FrameHeader.Kind.events.rawValue && frame.count > 0 && place.access.frames == nil { noteSessions() }
+        if frame.kind == FrameHeader.Kind.events.rawValue && frame.count > 0 && place.access.map.frames == nil { noteSessions() }
         return false
       }
       guard frame.base <= offset else {
@@ -212,7 +212,7 @@ public struct Cursor: ~Copyable {
         return false
       }
       // As checking has it: of a closed segment that is not sealed, such a frame does not count.
-      guard frame.end <= place.end || place.access.limit != nil else {
+      guard frame.end <= place.end || place.access.map.limit != nil else {
         try pass(core.damaged(offset..<place.end, at, "a frame reaches beyond the segment's end", place), otherwise: place.end)
         return false
       }
@@ -229,7 +229,7 @@ public struct Cursor: ~Copyable {
 
   /// Passes over frames whose time range lies outside, where the index tells.
   private mutating func skipsByTime(_ place: ReadPlace, _ times: ClosedRange<Timestamp>) -> Bool {
-    guard let frames = place.access.frames, let index = frames.firstIndexHolding(offset) else { return false }
+    guard let frames = place.access.map.frames, let index = frames.firstIndexHolding(offset) else { return false }
     let frame = frames[index]
     guard frame.times.high < times.lowerBound || frame.times.low > times.upperBound else {
       // Forward only: an index that is wrong must not lead back.
@@ -296,7 +296,7 @@ public struct Cursor: ~Copyable {
     let published = core.lock.withLock { core.published }
     guard published > end else { return false }
     end = published
-    if place?.access.limit != nil {
+    if place?.access.map.limit != nil {
       // The last frame of a sealed segment may have been read in part: it is brought up again.
       place = nil
     } else if let known = place {

@@ -87,12 +87,12 @@ extension LogCore {
   }
 
   private func scanOnce(_ name: SegmentName, _ access: SegmentAccess, end: Offset) throws(LogError) -> (table: IDTable, isWhole: Bool) {
-    var limit = access.limit
+    var limit = access.map.limit
     if limit == nil { limit = try access.file.byteCount() }
     var table = IDTable()
     var isWhole = true
     var next = name.base
-    var reader = FrameReader(access.file, seed: access.seed, limit: limit ?? 0)
+    var reader = FrameReader(access.file, seed: access.map.seed, limit: limit ?? 0)
     while next < end {
       guard case .frame(let frame, let at) = try reader.next(), reader.decode() else {
         // Damage hides ids as it hides events; both are reported by reading.

@@ -115,7 +115,7 @@ extension LogCore {
   func sessionData(before offset: Offset) throws(LogError) -> [UInt8] {
     if let header = lock.withLock({ newest.flatMap { $0.name.base == offset ? $0.header : nil } }) { return header.session }
     let place = try place(for: offset)
-    return place.sessions.last { $0.offset < offset }?.data ?? place.access.headerSession
+    return place.sessions.last { $0.offset < offset }?.data ?? place.access.map.headerSession
   }
 
   /// Commits a control record in a frame of its own, and syncs it. Returns its offset. With the turn.

@@ -11,7 +11,7 @@ struct ReadPlace {
 
   /// The session that an event belongs to.
   func session(for offset: Offset) -> SharedSession? {
-    let data = sessions.last { $0.offset <= offset }?.data ?? access.headerSession
+    let data = sessions.last { $0.offset <= offset }?.data ?? access.map.headerSession
     return data.isEmpty ? nil : SharedSession(data.rawSpan)
   }
 }
@@ -48,7 +48,7 @@ extension LogCore {
   /// Keeps what a scan of a closed segment found, so that it is scanned once. With the lock held.
   private func didScan(_ access: SegmentAccess) {
     guard let index = closed.firstIndex(where: { $0.name == access.name }), closed[index].sessions == nil else { return }
-    closed[index] = closed[index].scanned(access.checkpoints, access.sessions)
+    closed[index] = closed[index].scanned(access.map.checkpoints, access.map.sessions)
   }
 
   /// What the list of segments says of an offset.
@@ -93,11 +93,11 @@ extension LogCore {
     }
     let access = try readers.access(
       name, footer: found.footer, header: found.header, scannedTo: found.isKnown ? nil : found.end, directory, files)
-    var limit = access.limit
+    var limit = access.map.limit
     if limit == nil { limit = try access.file.byteCount() }
     return ReadPlace(
-      access: access, position: access.position(for: offset, found.checkpoints), limit: limit ?? 0, end: found.end,
-      sessions: found.sessions ?? access.sessions)
+      access: access, position: access.map.position(for: offset, found.checkpoints), limit: limit ?? 0, end: found.end,
+      sessions: found.sessions ?? access.map.sessions)
   }
 
   static func trimmed(_ offset: Offset, first: Offset) -> LogError {
@@ -164,17 +164,20 @@ extension LogCore {
 
   private func decodedFrame(holding offset: Offset, _ place: ReadPlace) throws(LogError) -> SegmentReaders.DecodedFrame {
     if let kept = readers.frame(holding: offset) { return kept }
-    var reader = FrameReader(place.access.file, seed: place.access.seed, from: place.position, limit: place.limit, window: 32 << 10)
+    var reader = FrameReader(place.access.file, seed: place.access.map.seed, from: place.position, limit: place.limit, window: 32 << 10)
     while true {
       switch try reader.next() {
       case .frame(let frame, let at):
         guard frame.count > 0, frame.end > offset else { continue }
-        guard frame.kind == FrameHeader.Kind.events.rawValue, frame.base <= offset, reader.decode() else {
-          throw gapError(offset, at, frame, reader, place)
-        }
-        guard frame.end <= place.end || place.access.limit != nil else {
+        let isEvents = frame.kind == FrameHeader.Kind.events.rawValue && frame.base <= offset
+        guard frame.end <= place.end || place.access.map.limit != nil || !isEvents else {
           throw damaged(offset..<(offset + 1), at, "a frame reaches beyond the segment's end", place)
         }
+        if isEvents, let beginning = beginning(of: frame, holding: offset, &reader, place) {
+          readers.keep(beginning)
+          return beginning
+        }
+        guard isEvents, reader.decode() else { throw gapError(offset, at, frame, reader, place) }
         let decoded = SegmentReaders.DecodedFrame(
           name: place.access.name, base: frame.base, end: min(frame.end, place.end), records: reader.payload.array())
         // The newest frame of a growing file is final too: frames are written once.
@@ -184,6 +187,27 @@ extension LogCore {
       case .end(let at): throw damaged(offset..<(offset + 1), at, "the segment ends before this offset", place)
       }
     }
+  }
+
+  /// A frame's records up to an offset: who looks up one event of it need not wait for all. Nil where it is better to have all: in a frame
+  /// that was looked at a moment ago, or where the offset is near its end.
+  private func beginning(
+    of frame: FrameHeader, holding offset: Offset, _ reader: inout FrameReader, _ place: ReadPlace
+  ) -> SegmentReaders.DecodedFrame? {
+    guard frame.isCompressed, !readers.hasFrame(place.access.name, frame.base) else { return nil }
+    // Records are about as long as each other; a sixteenth more for those that are not.
+    let share = frame.rawLength / Int(frame.count) * Int(offset - frame.base + 1)
+    let byteCount = share + frame.rawLength / 16 + 256
+    guard byteCount < frame.rawLength * 3 / 4, reader.decode(first: byteCount) else { return nil }
+    let records = reader.payload
+    var end = frame.base
+    var position = 0
+    while end <= offset, let length = Record.length(at: position, in: records) {
+      position += length
+      end += 1
+    }
+    guard end > offset else { return nil }
+    return SegmentReaders.DecodedFrame(name: place.access.name, base: frame.base, end: end, records: records.slice(0, position).array())
   }
 
   private func gapError(_ offset: Offset, _ at: UInt64, _ frame: FrameHeader, _ reader: FrameReader, _ place: ReadPlace) -> LogError {

@@ -102,7 +102,7 @@ extension LogCore {
     let before = lock.withLock { closed.first { $0.end == footer.base } }
     if let before, let known = before.footer, let place = try? place(for: footer.base - 1) {
       header.sessionOffset = known.sessionOffset
-      header.session = place.sessions.last?.data ?? place.access.headerSession
+      header.session = place.sessions.last?.data ?? place.access.map.headerSession
     } else if footer.sessionOffset < footer.base {
       header.sessionOffset = footer.sessionOffset
     }

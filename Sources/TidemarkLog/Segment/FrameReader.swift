@@ -141,6 +141,22 @@ struct FrameReader {
     return true
   }
 
+  /// Makes the first bytes of the current frame's contents readable, or all of them where it is not compressed. False if they can't be
+  /// decompressed.
+  mutating func decode(first byteCount: Int) -> Bool {
+    guard let current, current.isCompressed, byteCount < current.rawLength else { return decode() }
+    guard let count = Self.decompress(window, from: payloadStart, current, first: byteCount, into: &scratch) else { return false }
+    payloadIsScratch = true
+    payloadCount = count
+    return true
+  }
+
+  private static func decompress(
+    _ window: [UInt8], from start: Int, _ frame: FrameHeader, first byteCount: Int, into scratch: inout [UInt8]
+  ) -> Int? {
+    decompressLZ4(beginningOf: window.rawSpan.slice(start, frame.storedLength), into: &scratch, byteCount: byteCount)
+  }
+
   private static func decompress(_ window: [UInt8], from start: Int, _ frame: FrameHeader, into scratch: inout [UInt8]) -> Bool {
     decompressLZ4(window.rawSpan.slice(start, frame.storedLength), into: &scratch, rawLength: frame.rawLength)
   }

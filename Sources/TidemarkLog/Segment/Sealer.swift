@@ -1,6 +1,6 @@
 /// Repacks a closed open segment into its sealed form: merged frames, compressed, indexed, read back, then renamed.
 struct Sealer {
-  static let blockByteCount = 64 << 10
+  static let blockByteCount = 32 << 10
   private static let chunkByteCount = 16 << 10
 
   let environment: Environment
@@ -128,7 +128,7 @@ struct Sealer {
   }
 }
 
-/// Merges records into frames of 64 KiB, compresses them, and adds id pages, index and footer.
+/// Merges records into frames of 32 KiB, compresses them, and adds id pages, index and footer.
 struct SegmentPacker {
   private let header: SegmentHeader
   private let end: Offset

@@ -1,7 +1,5 @@
-/// A segment file opened for reading, with what is needed to find an offset in it.
-final class SegmentAccess: Sendable {
-  let name: SegmentName
-  let file: any File
+/// What is needed to find an offset in a segment file.
+struct SegmentMap: Sendable {
   let seed: UInt64
   /// Where its frames end at the latest; nil: ask the file, which grows.
   let limit: UInt64?
@@ -19,11 +17,8 @@ final class SegmentAccess: Sendable {
   ///
   /// Throws ``LogError/Code/corrupt`` if the header is damaged, so that nothing in the file can be verified.
   init(
-    _ name: SegmentName, _ path: String, _ files: any FileSystem, footer: Footer?, header known: SegmentHeader? = nil,
-    scannedTo end: Offset? = nil
+    of file: any File, _ name: SegmentName, footer: Footer?, header known: SegmentHeader? = nil, scannedTo end: Offset? = nil
   ) throws(LogError) {
-    self.name = name
-    file = try files.open(path, .read)
     guard let footer else {
       let header: SegmentHeader
       if let known { header = known } else { header = try Sealer.header(file) }
@@ -71,6 +66,20 @@ final class SegmentAccess: Sendable {
   }
 }
 
+/// A segment file opened for reading.
+final class SegmentAccess: Sendable {
+  let name: SegmentName
+  let file: any File
+  let map: SegmentMap
+
+  init(_ name: SegmentName, _ file: any File, _ map: SegmentMap) {
+    self.name = name
+    self.file = file
+    self.map = map
+  }
+
+}
+
 extension [SegmentIndex.Frame] {
   /// The last frame that begins at or below an offset.
   func firstIndexHolding(_ offset: Offset) -> Int? {
@@ -84,20 +93,24 @@ extension [SegmentIndex.Frame] {
   }
 }
 
-/// The segment files that were read last stay open; so do the frames that were decoded last.
+/// The segment files that were read last stay open; the maps of more of them stay in memory, and so do the frames that were decoded last.
 final class SegmentReaders: Sendable {
   static let openLimit = 12
+  /// A map takes a few kilobytes.
+  static let mapLimit = 512
   static let frameLimit = 4
   /// Look-ups by id visit all segments that the merged index does not cover: seldom more than twice its fan-out.
   static let idLimit = 2 * IDIndex.fanOut
 
   private struct State {
     var accesses: [SegmentAccess] = []
+    /// Of sealed segments, which don't change.
+    var maps: [SegmentName: SegmentMap] = [:]
     var frames: [DecodedFrame] = []
     var idPages: [(name: SegmentName, run: IDPageRun)] = []
   }
 
-  /// One frame's records, decompressed.
+  /// One frame's records, or the first of them, decompressed.
   struct DecodedFrame {
     var name: SegmentName
     var base: Offset
@@ -114,13 +127,25 @@ final class SegmentReaders: Sendable {
     let known = state.withLock { state -> SegmentAccess? in
       guard let index = state.accesses.firstIndex(where: { $0.name == name }) else { return nil }
       let found = state.accesses.remove(at: index)
-      if end != nil && found.checkpoints == nil { return nil }
+      if end != nil && found.map.checkpoints == nil { return nil }
       state.accesses.append(found)
       return found
     }
     if let known { return known }
-    let opened = try SegmentAccess(name, directory.segment(name.text), files, footer: footer, header: header, scannedTo: end)
+    let file = try files.open(directory.segment(name.text), .read)
+    let mapped = footer == nil ? nil : state.withLock { $0.maps[name] }
+    let opened: SegmentAccess
+    if let mapped {
+      opened = SegmentAccess(name, file, mapped)
+    } else {
+      opened = SegmentAccess(name, file, try SegmentMap(of: file, name, footer: footer, header: header, scannedTo: end))
+    }
     state.withLock { state in
+      if footer != nil, !opened.map.damagedIndex {
+        // Any one of them: where many are in use, none is more likely to be wanted next.
+        if state.maps.count >= Self.mapLimit, let victim = state.maps.keys.first { state.maps[victim] = nil }
+        state.maps[name] = opened.map
+      }
       if state.accesses.count >= Self.openLimit { state.accesses.removeFirst() }
       state.accesses.append(opened)
     }
@@ -148,8 +173,14 @@ final class SegmentReaders: Sendable {
     }
   }
 
+  /// Whether a frame, or its beginning, is here.
+  func hasFrame(_ name: SegmentName, _ base: Offset) -> Bool {
+    state.withLock { $0.frames.contains { $0.name == name && $0.base == base } }
+  }
+
   func keep(_ frame: DecodedFrame) {
     state.withLock { state in
+      state.frames.removeAll { $0.name == frame.name && $0.base == frame.base }
       if state.frames.count >= Self.frameLimit { state.frames.removeFirst() }
       state.frames.append(frame)
     }
@@ -159,6 +190,7 @@ final class SegmentReaders: Sendable {
   func forget(_ name: SegmentName) {
     state.withLock { state in
       state.accesses.removeAll { $0.name == name }
+      state.maps[name] = nil
       state.frames.removeAll { $0.name == name }
       state.idPages.removeAll { $0.name == name }
     }
@@ -167,6 +199,7 @@ final class SegmentReaders: Sendable {
   func forgetAll() {
     state.withLock { state in
       state.accesses.removeAll()
+      state.maps.removeAll()
       state.frames.removeAll()
       state.idPages.removeAll()
     }
