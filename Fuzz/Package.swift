@@ -49,7 +49,7 @@ let package = Package(
     .target(
       name: "TidemarkTool",
       dependencies: ["TidemarkEvidence", "TidemarkLog", "TidemarkProjections", "TidemarkReplication", "TidemarkText"],
-      exclude: ["Commands", "Evidence", "Replication", "Server", "Tidemark.swift"], swiftSettings: settings),
+      exclude: ["Bench", "Commands", "Evidence", "Replication", "Server", "Tidemark.swift"], swiftSettings: settings),
     .target(name: "TestSupport", dependencies: ["TidemarkLog"], swiftSettings: settings),
     .executableTarget(
       name: "TidemarkFuzz",

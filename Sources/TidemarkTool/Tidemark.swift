@@ -44,6 +44,7 @@ enum Tidemark {
       Command(SignOutCommand.description, SignOutCommand.run),
       Command(ServeCommand.description, ServeCommand.run),
     ] + AdminCommands.all + [
+      Command(BenchCommand.description, BenchCommand.run),
       Command(CrashTestCommand.description, CrashTestCommand.run),
       Command(WitnessCommand.description, WitnessCommand.run),
     ]

@@ -142,6 +142,15 @@ enum System {
     return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
+  /// How many bytes an ordinary user can still write to the file system that holds a path.
+  static func freeByteCount(_ path: String) throws -> UInt64 {
+    var status = statvfs()
+    guard unsafe statvfs(path, &status) == 0 else {
+      throw failure("can't ask for the free space", path, advice: "check the path and its permissions")
+    }
+    return UInt64(status.f_bavail) * UInt64(status.f_frsize)
+  }
+
   /// The names in a directory, sorted, without those that start with a dot.
   static func names(in path: String) throws -> [String] {
     guard let directory = unsafe opendir(path) else {
