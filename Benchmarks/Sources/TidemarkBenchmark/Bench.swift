@@ -9,7 +9,7 @@ struct Bench: Sendable {
   var device: String?
   var rounds = 15
   var isQuick = false
-  /// What the case `shipping` needs besides this program; nil without it.
+  /// What the cases of shipping need besides this program; nil without it.
   var shipping: ShippingPrograms?
   /// Also a hundred million events, of this engine alone.
   var isScaled = false

@@ -4,7 +4,8 @@ let cases: [(name: String, run: @Sendable (Bench) async throws -> [Measurement])
   ("append", measureAppend), ("batch", measureBatch), ("written", measureWritten), ("threads", measureThreads),
   ("replay", measureReplay), ("sealing", measureSealing), ("device", measureDevice), ("opening", measureOpening),
   ("memory", measureMemory), ("size", measureSize), ("sqlite", measureSQLite), ("fold", measureFold), ("evidence", measureEvidence),
-  ("shipping", measureShipping),
+  ("catch-up", measureCatchUp), ("ingest", measureIngest), ("receipt", measureReceipt), ("fleet", measureFleet),
+  ("idle-device", measureIdleDevice),
   ("peers-append", measurePeersAppend), ("peers-batches", measurePeersBatches), ("peers-threads", measurePeersThreads),
   ("peers-device", measurePeersDevice), ("wake-up", measureWakeUp), ("peers-growth", measurePeersGrowth),
 ]

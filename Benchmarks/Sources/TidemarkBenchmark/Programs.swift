@@ -93,7 +93,7 @@ struct ServerChild {
   func stop() { child.terminate() }
 }
 
-/// Where the programs are that the case `shipping` needs besides this one.
+/// Where the programs are that the cases of shipping need besides this one.
 struct ShippingPrograms: Sendable {
   /// Of the server, as PEM.
   var certificate: String

@@ -31,6 +31,7 @@ do {
   case ("child-append", 2): try childAppend(arguments[1])
   case ("child-idle", 2): try childIdle(arguments[1])
   case ("child-fold", 2): try childFold(arguments[1])
+  case ("child-sleep", 2): try await childSleep(seconds: Int(arguments[1]) ?? 0)
   case ("child-replicate", 4): try await childReplicate(arguments[1], arguments[2], seconds: Int(arguments[3]) ?? 0)
   case ("child-tail", 3): try await childTail(arguments[1], count: Int(arguments[2]) ?? 0)
   case ("contender", 3): try runOwnContender(form: arguments[1], directory: arguments[2])
