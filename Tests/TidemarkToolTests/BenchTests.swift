@@ -23,7 +23,7 @@ struct BenchTests {
     #expect(parts.map { $0["name"] as? String } == BenchPart.allCases.map(\.rawValue))
     let eventsPerAppend = [1, 1, 100, 1, 1000]
     for (part, count) in zip(parts, eventsPerAppend) {
-      let figure = { part[$0] as? Int ?? -1 }
+      func figure(_ name: String) -> Int { part[name] as? Int ?? -1 }
       #expect(figure("appends") > 0 && figure("events") == figure("appends") * count, "\(part)")
       #expect(figure("p50") > 0 && figure("p50") <= figure("p99") && figure("p99") <= figure("longest"), "\(part)")
       #expect(figure("longest") <= figure("duration"), "\(part)")
