@@ -18,7 +18,6 @@ internal import TidemarkReplication
     let handle: UnsafeMutableRawPointer
     let share: UnsafeMutableRawPointer
     var fields: UnsafeMutablePointer<curl_slist>?
-    var request: [UInt8] = []
     var answer = HTTPFields()
     var body: [UInt8] = []
     let device: Int
@@ -53,7 +52,7 @@ internal import TidemarkReplication
     lines[device] = line
     let curl = unsafe line.handle
     unsafe curl_easy_reset(curl)
-    (line.answer, line.body, line.request) = (HTTPFields(), [], request.body)
+    (line.answer, line.body) = (HTTPFields(), [])
     let numbers: [(CURLoption, Int)] = [
       (CURLOPT_NOSIGNAL, 1), (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)), (CURLOPT_CONNECTTIMEOUT, 60), (CURLOPT_TIMEOUT, 120),
     ]
@@ -85,13 +84,12 @@ internal import TidemarkReplication
       }
       return size * count
     }
-    unsafe line.request.withUnsafeBytes { body in
+    unsafe request.body.withUnsafeBytes { body in
       guard body.count > 0 else { return }
       // libcurl copies it.
       unsafe tidemark_curl_set_large(curl, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
       unsafe tidemark_curl_set_pointer(curl, CURLOPT_COPYPOSTFIELDS, body.baseAddress)
     }
-    line.request = []
     unsafe curl_multi_add_handle(UnsafeMutableRawPointer(multi), curl)
   }
 

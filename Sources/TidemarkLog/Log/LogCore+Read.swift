@@ -183,10 +183,16 @@ extension LogCore {
         // The newest frame of a growing file is final too: frames are written once.
         readers.keep(decoded)
         return decoded
-      case .bad(let at, let why): throw damaged(offset..<(offset + 1), at, why, place)
-      case .end(let at): throw damaged(offset..<(offset + 1), at, "the segment ends before this offset", place)
+      case .bad(let at, let why): throw lost(offset, at, why, place)
+      case .end(let at): throw lost(offset, at, "the segment ends before this offset", place)
       }
     }
+  }
+
+  /// What was known of the segment may be of a file that was repaired since: who asks again has it looked at anew.
+  private func lost(_ offset: Offset, _ at: UInt64, _ why: String, _ place: ReadPlace) -> LogError {
+    readers.forget(place.access.name)
+    return damaged(offset..<(offset + 1), at, why, place)
   }
 
   /// A frame's records up to an offset: who looks up one event of it need not wait for all. Nil where it is better to have all: in a frame

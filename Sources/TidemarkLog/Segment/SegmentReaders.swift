@@ -77,7 +77,6 @@ final class SegmentAccess: Sendable {
     self.file = file
     self.map = map
   }
-
 }
 
 extension [SegmentIndex.Frame] {
