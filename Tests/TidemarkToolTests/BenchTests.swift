@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import TidemarkTool
+import TidemarkTool
 
 @Suite("bench")
 struct BenchTests {

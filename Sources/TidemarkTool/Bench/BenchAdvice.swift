@@ -1,8 +1,8 @@
 import TidemarkCrash
 
 /// What follows from a measurement, as a sentence. Each rule has one threshold.
-struct BenchAdvice: Equatable {
-  enum Rule: String {
+package struct BenchAdvice: Equatable {
+  package enum Rule: String {
     case quickSync = "quick_sync"
     case belowRawLimit = "below_raw_limit"
     case slowWriter = "slow_writer"
@@ -22,11 +22,11 @@ struct BenchAdvice: Equatable {
   /// How many times as long as the median the slowest hundredth may take.
   static let greatestTail: UInt64 = 10
 
-  var rule: Rule
-  var text: String
+  package var rule: Rule
+  package var text: String
 
   /// The advice that these figures call for, the gravest first.
-  static func from(_ report: BenchReport) -> [BenchAdvice] {
+  package static func from(_ report: BenchReport) -> [BenchAdvice] {
     let single = report[.oneWriter]
     let commits = single.appendsPerSecond
     let raw = report[.rawLimit].appendsPerSecond

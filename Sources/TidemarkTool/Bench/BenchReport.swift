@@ -2,14 +2,14 @@ import TidemarkCrash
 import TidemarkText
 
 /// The kinds of append that are measured.
-enum BenchPart: String, CaseIterable {
+package enum BenchPart: String, CaseIterable {
   case rawLimit = "raw_limit"
   case oneWriter = "one_writer"
   case batches = "batches_of_100"
   case writers = "writers_16"
   case written = "written_batches_of_1000"
 
-  var title: String {
+  package var title: String {
     switch self {
     case .rawLimit: "raw limit: write and sync"
     case .oneWriter: "one writer, one event a commit"
@@ -19,36 +19,55 @@ enum BenchPart: String, CaseIterable {
     }
   }
 
-  var survives: String { self == .written ? "end of process" : "power cut" }
+  package var survives: String { self == .written ? "end of process" : "power cut" }
 }
 
 /// What one part took.
-struct BenchFigures {
+package struct BenchFigures {
   /// Events that were acknowledged; of the raw limit, writes of as many bytes as one event takes.
-  var eventCount = 0
-  var appendCount = 0
+  package var eventCount = 0
+  package var appendCount = 0
   /// How long the whole of it took.
-  var nanoseconds: UInt64 = 0
+  package var nanoseconds: UInt64 = 0
   /// The median of what calls of `append` took, in nanoseconds.
-  var p50: UInt64 = 0
-  var p99: UInt64 = 0
-  var longest: UInt64 = 0
+  package var p50: UInt64 = 0
+  package var p99: UInt64 = 0
+  package var longest: UInt64 = 0
 
-  var eventsPerSecond: Double { Double(eventCount) * 1e9 / Double(max(nanoseconds, 1)) }
-  var appendsPerSecond: Double { Double(appendCount) * 1e9 / Double(max(nanoseconds, 1)) }
+  package init(
+    eventCount: Int = 0, appendCount: Int = 0, nanoseconds: UInt64 = 0, p50: UInt64 = 0, p99: UInt64 = 0, longest: UInt64 = 0
+  ) {
+    self.eventCount = eventCount
+    self.appendCount = appendCount
+    self.nanoseconds = nanoseconds
+    self.p50 = p50
+    self.p99 = p99
+    self.longest = longest
+  }
+
+  package var eventsPerSecond: Double { Double(eventCount) * 1e9 / Double(max(nanoseconds, 1)) }
+  package var appendsPerSecond: Double { Double(appendCount) * 1e9 / Double(max(nanoseconds, 1)) }
 }
 
 /// All that `bench` found out.
-struct BenchReport {
-  var directory: String
-  var seconds: UInt64
-  var fileSystem = ""
-  var device = ""
-  var writeCache = ""
-  var freeByteCount: UInt64?
+package struct BenchReport {
+  package var directory: String
+  package var seconds: UInt64
+  package var fileSystem: String
+  package var device: String
+  package var writeCache: String
+  package var freeByteCount: UInt64?
   /// The median of the raw limit's syncs alone.
-  var medianSyncNanoseconds: UInt64 = 0
-  var figures: [BenchPart: BenchFigures] = [:]
+  package var medianSyncNanoseconds: UInt64 = 0
+  package var figures: [BenchPart: BenchFigures] = [:]
+
+  package init(directory: String, seconds: UInt64, fileSystem: String = "", device: String = "", writeCache: String = "") {
+    self.directory = directory
+    self.seconds = seconds
+    self.fileSystem = fileSystem
+    self.device = device
+    self.writeCache = writeCache
+  }
 
   subscript(part: BenchPart) -> BenchFigures { figures[part] ?? BenchFigures() }
 

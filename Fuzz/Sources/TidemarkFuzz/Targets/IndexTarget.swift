@@ -61,10 +61,9 @@ enum IndexTarget {
     require(footer.encode().rawSpan.slice(32, 280).equals(page.slice(32, 280)), "a footer changes when it is encoded again")
     var check = SealedCheck(memory, footer, name: "x")
     let findings = try check.run()
-    let files = OneFile(memory)
     let name = SegmentName(base: footer.base, segmentID: footer.segmentID, form: .sealed)
-    let access = try SegmentAccess(name, memory.path, files, footer: footer)
-    for offset in [footer.base, footer.end &- 1, footer.end, 0, .max] { _ = access.position(for: offset, nil) }
+    let map = try SegmentMap(of: memory, name, footer: footer)
+    for offset in [footer.base, footer.end &- 1, footer.end, 0, .max] { _ = map.position(for: offset, nil) }
     let run = IDPageRun(file: memory, position: footer.idPagesPosition, pageCount: Int(clamping: footer.idPageCount), seed: footer.seed)
     for id in [footer.ids.low, footer.ids.high, EventID(high: 1, low: 2)] {
       let found = try run.candidates(id)
@@ -119,23 +118,4 @@ enum IndexTarget {
     inputs.append(("pages", [1] + (0..<120).map { UInt8($0 * 7 & 0xFF) }))
     return inputs
   }
-}
-
-/// A file system that has one file.
-private final class OneFile: FileSystem {
-  private let file: MemoryFile
-
-  init(_ file: MemoryFile) { self.file = file }
-
-  private func refused() -> LogError { LogError(.readOnlyFileSystem, "this is only to be read") }
-
-  func open(_ path: String, _ mode: OpenMode) throws(LogError) -> any File { file }
-  func list(_ directory: String) throws(LogError) -> [String] { [] }
-  func status(_ path: String) throws(LogError) -> FileStatus? { nil }
-  func makeDirectory(_ path: String) throws(LogError) { throw refused() }
-  func rename(_ path: String, to newPath: String) throws(LogError) { throw refused() }
-  func remove(_ path: String) throws(LogError) { throw refused() }
-  func syncDirectory(_ path: String) throws(LogError) { throw refused() }
-  func lock(_ path: String, holder: String) throws(LogError) -> any FileLock { throw refused() }
-  func sharedPage(_ path: String, writable: Bool) throws(LogError) -> SharedPage? { nil }
 }
