@@ -137,7 +137,8 @@ import TidemarkReplication
     ).waitUntilExit()
     let output = Pipe()
     let server = try run("openssl", "s_server", "-accept", "127.0.0.1:0", "-www", "-cert", certificate, "-key", key, output: output)
-    defer { server.terminate() }
+    // It inherits a mask that blocks SIGTERM.
+    defer { kill(server.processIdentifier, SIGKILL) }
     var text = ""
     while !text.contains("ACCEPT 127.0.0.1:") || text.last != "\n" {
       let data = output.fileHandleForReading.availableData

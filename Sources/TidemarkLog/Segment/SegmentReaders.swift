@@ -95,7 +95,7 @@ extension [SegmentIndex.Frame] {
 /// The segment files that were read last stay open; the maps of more of them stay in memory, and so do the frames that were decoded last.
 final class SegmentReaders: Sendable {
   static let openLimit = 12
-  /// A map takes a few kilobytes.
+  /// A map has 40 bytes for each frame: some 10 KiB for a segment of 8 MiB.
   static let mapLimit = 512
   static let frameLimit = 4
   /// Look-ups by id visit all segments that the merged index does not cover: seldom more than twice its fan-out.
